@@ -1,6 +1,6 @@
 """Interrupted runs continue from a checkpoint and end with the model of an undisturbed one."""
 
-import json
+import itertools
 import os
 import shlex
 import signal
@@ -11,6 +11,7 @@ import pytest
 import onepass
 from onepass.cli.commands import ALGORITHMS
 from onepass.progress import Progress
+from onepass.sources import files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import parts, rows
 from tests.sources.files.written import WRITERS
@@ -21,14 +22,11 @@ def interrupt(monkeypatch):
     """Return a function that sends a signal after a number of blocks."""
 
     def after(blocks, number=signal.SIGINT):
-        left = blocks
-        advance = Progress.advance
+        done, advance = itertools.count(1), Progress.advance
 
         def counted(self, rows):
-            nonlocal left
             advance(self, rows)
-            left -= 1
-            if left == 0:
+            if next(done) == blocks:
                 signal.raise_signal(number)
 
         monkeypatch.setattr(Progress, "advance", counted)
@@ -49,8 +47,6 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
     result = run(*command(tmp_path, data, *more, algorithm=algorithm), code=130)
     assert "180 rows are saved" in result.stderr
     assert not (tmp_path / "m.onepass").exists()
-    found = json.loads(run("info", tmp_path / "m.onepass.checkpoint", "--json").stdout)
-    assert found["rows"] == 180
     words = shlex.split(result.stderr.splitlines()[-1])
     given = command(tmp_path, data, *more, algorithm=algorithm)
     assert sorted(words) == sorted(["onepass", *map(str, given), "--resume"])
@@ -62,14 +58,9 @@ def test_the_printed_command_goes_on(tmp_path, interrupt, algorithm):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_goes_on_in_the_middle_of_a_file(tmp_path, interrupt, monkeypatch, name):
-    from onepass.sources import files
-
     init = files.FileSource.__init__
-    monkeypatch.setattr(
-        files.FileSource,
-        "__init__",
-        lambda *args, **given: init(*args, **{**given, "batch_rows": 7}),
-    )
+    small = lambda *args, **given: init(*args, **{**given, "batch_rows": 7})  # noqa: E731
+    monkeypatch.setattr(files.FileSource, "__init__", small)
     WRITERS[name](tmp_path / name, rows(50))
     data = [tmp_path / name]
     run(*command(tmp_path, data, output="whole"))

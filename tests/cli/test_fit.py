@@ -8,21 +8,9 @@ import pytest
 
 import onepass
 from onepass.cli.commands import ALGORITHMS
-from onepass.cli.data import expected_rows
 from onepass.cli.fit import make_estimator
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
-from tests.sources.files.written import WRITERS
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_the_number_of_rows_is_known_or_estimated(tmp_path, name):
-    WRITERS[name](tmp_path / name, rows(5000))
-    expected = expected_rows(onepass.open_source(tmp_path / name))
-    if name == "stream.arrow":
-        assert expected is None or expected > 0  # a stream does not say
-    else:
-        assert expected == pytest.approx(5000, rel=0.05)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -59,8 +47,6 @@ def test_without_a_number_there_are_ten_components(tmp_path):
     said = run("fit", tmp_path / "a.npy", "-o", tmp_path / "m").stderr
     assert "10 of 14 components" in said
     assert onepass.load(tmp_path / "m").n_components_ == 10
-    np.save(tmp_path / "b.npy", rows(d=4))
-    assert "4 of 4 components" in run("fit", tmp_path / "b.npy", "-o", tmp_path / "m").stderr
     run("fit", tmp_path / "a.npy", "-o", tmp_path / "m", "-k", 0.9)
     assert onepass.load(tmp_path / "m").n_components_ < 10
 
@@ -70,7 +56,6 @@ def test_what_is_unknown_of_a_single_row(tmp_path, algorithm):
     words = ["fit", "-", "-k", 1, "--algorithm", algorithm, "-o", tmp_path / "m"]
     result = run(*words, given="0.5,0.2,0.7\n")
     assert "warning: 1 row" in result.stderr
-    assert "nan" not in result.stdout
     found = json.loads(run(*words, "--json", given="0.5,0.2,0.7\n").stdout)
     assert found["captured"]["mean"] is None
     assert found["captured"]["reason"]
@@ -89,15 +74,12 @@ def test_columns_without_names_keep_their_numbers(tmp_path):
 def test_what_was_decided_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("a;city\n" + "1;Oslo\n3;Rome\n" * 5)
     words = ["fit", tmp_path / "a.csv", "-k", 1, "--algorithm", "erm", "-o", tmp_path / "m"]
-    said = run(*words).stderr
-    assert "'city'" in said
-    assert run(*words, "--columns", "a", "--delimiter", ";", "-q").stdout == ""
+    assert "'city'" in run(*words).stderr
     pd.DataFrame(rows(50, 3), columns=["a", "b", "c"]).to_csv(tmp_path / "a.csv")
     assert "--keep-index" in run(*words).stderr
     assert onepass.load(tmp_path / "m").n_features_in_ == 3
     run(*words, "--keep-index")
     assert onepass.load(tmp_path / "m").n_features_in_ == 4
-    assert "''" in run("info", tmp_path / "m").stdout  # the name of the index
 
 
 def test_reading_stops_when_every_angle_is_small_enough(tmp_path):
@@ -108,11 +90,9 @@ def test_reading_stops_when_every_angle_is_small_enough(tmp_path):
     assert 1000 <= model.n_samples_seen_ < 200_000
     assert (model.angle_ <= 1.5).all()
     assert f"{model.n_samples_seen_:,} of about 200,000 rows" in said
-    assert f"{model.n_samples_seen_:,} of about 200,000 rows" in run("info", tmp_path / "m").stdout
     expected = onepass.PCA(2).fit(rows(200_000)[: model.n_samples_seen_])
     np.testing.assert_array_equal(model.components_, expected.components_)
     assert "--until-angle" in run(*words, 0.01).stderr
-    assert "from 200,000 rows" in " ".join(run("info", tmp_path / "m").stdout.split())
     for more in (["--workers", 1], ["--algorithm", "oja"]):
         assert "--until-angle" in run(*words, 2, *more, code=2).stderr
 

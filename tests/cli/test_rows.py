@@ -16,7 +16,7 @@ import scipy.sparse
 
 import onepass
 from onepass.progress import Progress
-from onepass.sources import ArraySource, arrays, files
+from onepass.sources import arrays, files
 from tests.cli.commands import onepass as run
 from tests.cli.commands import rows
 from tests.persistence.test_atomic import Faults, failing_disk
@@ -60,17 +60,6 @@ def test_what_is_written_is_what_transform_gives(tmp_path, model, output, name):
     np.testing.assert_array_equal(READERS[output](tmp_path / output), expected)
     if output == "out.csv":
         assert (tmp_path / output).read_text().startswith("erm0,erm1,erm2\n")
-
-
-@pytest.mark.parametrize("output", READERS)
-def test_single_precision_stays_so(tmp_path, output):
-    np.save(tmp_path / "a.npy", rows().astype(np.float32))
-    run("fit", tmp_path / "a.npy", "-k", 2, "--algorithm", "oja", "-o", tmp_path / "m")
-    run("transform", tmp_path / "m", tmp_path / "a.npy", "-o", tmp_path / output)
-    expected = onepass.load(tmp_path / "m").transform(rows().astype(np.float32))
-    written = READERS[output](tmp_path / output)
-    assert written.dtype == (np.float64 if output == "out.csv" else np.float32)
-    np.testing.assert_array_equal(written.astype(np.float32), expected)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -168,8 +157,6 @@ def test_score(tmp_path, model):
     found = json.loads(run("score", model, tmp_path / "a.npy", "--json").stdout)
     assert found["score"] == pytest.approx(expected, rel=1e-12)
     assert (found["rows"], found["model"]) == (300, str(model))
-    said = run("score", model, tmp_path / "a.npy").stdout
-    assert f"{expected:.4%} of the variance of 300 rows" in said
 
 
 @pytest.fixture
@@ -248,19 +235,11 @@ def test_a_model_remembers_how_rows_were_prepared(tmp_path):
     np.testing.assert_allclose(model.mean_, prepared.mean(axis=0))
     run("transform", tmp_path / "m", tmp_path / "a.npy", "-o", tmp_path / "out.npy")
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), model.transform(prepared))
-    assert "normalize=100" in run("info", tmp_path / "m").stdout
     words = ("impute", tmp_path / "m", tmp_path / "a.npy", "-o", tmp_path / "i.npy")
     assert "--normalize" in run(*words, code=2).stderr
     run("fit", tmp_path / "a.npy", "-k", 2, "-o", tmp_path / "other")
     words = ("merge", tmp_path / "m", tmp_path / "other", "-o", tmp_path / "both")
     assert "prepared" in run(*words, code=2).stderr
-
-
-def test_rows_that_a_function_has_changed_are_warned_of(tmp_path):
-    onepass.PCA(2).fit(ArraySource(np.exp(rows())).map(np.log)).save(tmp_path / "m")
-    assert "mapped" in run("info", tmp_path / "m").stdout
-    np.save(tmp_path / "a.npy", rows())
-    assert "source.map(function)" in run("score", tmp_path / "m", tmp_path / "a.npy").stderr
 
 
 RNG = np.random.default_rng(0)
@@ -288,7 +267,7 @@ def test_cells_keep_what_they_have_and_get_coordinates(tmp_path, name):
     write_cells(path)
     model, out = tmp_path / "m.onepass", tmp_path / "out.h5ad"
     run("fit", path, "-k", 4, "--normalize", 100, "--log1p", "-o", model)
-    assert "60 rows of 4 coordinates" in run("transform", model, path, "-o", out).stdout
+    run("transform", model, path, "-o", out)
     given, written = getattr(anndata, f"read_{path.suffix[1:]}")(path), anndata.read_h5ad(out)
     pd.testing.assert_frame_equal(written.obs, given.obs)
     assert (written.X != given.X).nnz == 0
@@ -300,9 +279,7 @@ def test_cells_keep_what_they_have_and_get_coordinates(tmp_path, name):
     np.testing.assert_array_equal(written.obsm["X_pca"], fitted.transform(source))
     assert written.obsm["X_pca"].dtype == np.float32
     np.testing.assert_array_equal(written.varm["PCs"], fitted.components_.T)
-    found = written.uns["pca"]
-    np.testing.assert_array_equal(found["variance"], fitted.explained_variance_)
-    assert found["params"]["zero_center"]
+    np.testing.assert_array_equal(written.uns["pca"]["variance"], fitted.explained_variance_)
 
 
 def test_genes_that_are_left_out_have_zeros(tmp_path):

@@ -71,8 +71,7 @@ def test_names_that_are_no_text(tmp_path):
 def test_long_names_of_models(tmp_path, letter):
     np.save(tmp_path / "a.npy", rows())
     output = tmp_path / (letter * (245 // len(os.fsencode(letter))))
-    said = run("fit", tmp_path / "a.npy", "-k", 2, "-o", output).stdout
-    assert "2 components" in said
+    run("fit", tmp_path / "a.npy", "-k", 2, "-o", output)
     assert onepass.load(output).n_samples_seen_ == 300
     assert sorted(os.listdir(tmp_path)) == sorted(["a.npy", output.name])
 

@@ -44,12 +44,6 @@ def expected(tmp_path):
     return fit(PCA(2), parts(tmp_path))
 
 
-def test_the_command_gives_the_model_of_all_files(words, tmp_path, expected):
-    onepass(*words)
-    assert same_bits(load(tmp_path / "m.onepass"), expected)
-    assert not (tmp_path / "m.onepass.checkpoint").exists()
-
-
 def test_workers_need_no_dask(tmp_path, expected):
     script = "import sys; sys.modules['distributed'] = None; from onepass.cli import main; main()"
     words = ["fit", *parts(tmp_path), "-k", 2, "-o", tmp_path / "m.onepass", "--workers", 2]

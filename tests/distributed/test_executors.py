@@ -74,9 +74,9 @@ def test_a_killed_worker_of_dask_changes_nothing(client):
     pids = list(client.run(os.getpid).values())
 
     def kill(rows):
-        while pids:
+        if pids:
             os.kill(pids.pop(), signal.SIGKILL)
-            del pids[:]
+            pids.clear()
 
     assert same_bits(fit(PCA(3), parts, client, progress=kill), expected)
     client.wait_for_workers(2, timeout=30)
@@ -123,9 +123,8 @@ def test_errors_name_shard_and_row(client, pool, paths, tmp_path):
 
 def test_losing_the_scheduler_costs_what_was_being_done(tmp_path):
     path = tmp_path / "run.onepass"
-    cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
-    )
+    options = {"processes": False, "dashboard_address": "127.0.0.1:0"}
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)
     parts = [dask.delayed(slow_shard)(number) for number in range(10)]
     counted = []
 

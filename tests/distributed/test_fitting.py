@@ -42,12 +42,9 @@ def test_the_given_estimator_stays_as_it_is():
     ("estimator", "data", "options", "message"),
     [
         (PCA(3), X, {}, "ndarray has no shards"),
-        (PCA(3), [], {}, "no shards"),
-        (PCA(3), da.ones((4, 4, 4)), {}, "3 dimensions"),
         (PCA(3), [X[:0]] * 2, {}, "no rows in any of the 2 shards"),
         (PCA(3), [X, X[:0], X[:, :5]], {}, "shard 2: .*features"),
         (PCA(3), [X, X.astype(np.float32)], {}, "shard 1: .*float32"),
-        (PCA(0), [X], {}, "n_components"),
         (PCA(3, half_life=100), [X], {}, "half_life"),
         (PCA(3), [X], {"shard_rows": 0}, "shard_rows=0"),
     ],

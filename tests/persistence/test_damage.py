@@ -94,23 +94,16 @@ class Bomb:
 ARRAY = {
     "objects": npy(np.array([Bomb()]), allow_pickle=True),
     "a bare pickle": pickle.dumps(Bomb()),
-    "texts": npy(np.array(["a"])),
     "a huge shape": claims("(1000000000000,)"),
-    "an overflowing shape": claims("(4294967296, 4294967296)"),
     "a huge empty shape": claims("(0, 99999999999999999, 99999999999999999)"),
     "too many dimensions": claims("(" + "1, " * 100 + ")", body=bytes(8)),
-    "digits": claims("(" + "1" * 60_000),
     "code as shape": claims("(__import__('os'),)"),
     "too short": claims("(3,)", body=bytes(23)),
-    "too long": claims("(3,)", body=bytes(25)),
     "nothing": b"",
-    "another kind": b"hello",
 }
 WHOLE = {
     "no header": npy(np.ones(2)),
     "another format": whole_header(format="other"),
-    "no version": text(b'{"format":"onepass model"}'),
-    "a list": whole_header(header=[]),
     "no json": text(b"{"),
     "deep json": text(b"[" * 200_000),
 }
@@ -123,7 +116,6 @@ HOSTILE = {
     ),
     "an npz": forged([("a.npy", npy(np.ones(3)))]),
     "an empty file": b"",
-    "another file": b"x" * 500,
     "an empty zip": b"PK\x05\x06" + bytes(18),
 }
 

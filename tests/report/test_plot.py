@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from onepass import PCA, CappedMSG
 from tests.cli.commands import rows
@@ -47,8 +46,3 @@ def test_arrows_are_within_the_picture_where_the_mean_is_not(far):
     ends = np.array([end for arrow in arrows for end in (arrow.xy, arrow.xyann)])
     assert len(ends) == 8
     assert ((ends >= (left, bottom)) & (ends <= (right, top))).all()
-
-
-def test_a_plot_needs_a_fitted_model():
-    with pytest.raises(NotFittedError):
-        PCA(2).plot()

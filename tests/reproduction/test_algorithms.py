@@ -15,7 +15,7 @@ from reproduction.algorithms import (
     trajectory,
     weighted_pca,
 )
-from reproduction.distributions import Orthogonal, random_directions
+from reproduction.distributions import random_directions
 from tests import reference
 
 ROWS, C = 150, 0.7
@@ -62,29 +62,6 @@ def test_suboptimality_is_that_of_the_naive_run(name):
     assert seen == MARKS
 
 
-@pytest.mark.parametrize("name", NAMES[:5])
-def test_iterates_on_the_orthogonal_distribution_are_those_of_the_naive_run(name):
-    rows = Orthogonal(8).sample(ROWS, np.random.default_rng(1))
-    if name == "Incremental":  # ties decide which direction stays: only before they can happen
-        rows = rows * np.linspace(1, 2, ROWS)[:, None]
-    iterates = naive(name, rows, 2, C)
-    for at in trajectory(RULES[name](2, 8, 0), rows, InverseSqrt(C), MARKS, chunk_rows=1000):
-        np.testing.assert_allclose(at.iterate.to_dense(), iterates[at.rows], atol=1e-8)
-
-
-def test_a_cut_rank_is_admitted():
-    rows = np.random.default_rng(3).normal(size=(ROWS, 30))
-    runs = {
-        limit: list(
-            trajectory(RULES["MSG"](1, 30, 0), rows, InverseSqrt(1e-6), MARKS, rank_limit=limit)
-        )
-        for limit in (5, 30)
-    }
-    assert [at.limited for at in runs[5]] == [False, False, True, True, True, True, True]
-    assert not any(at.limited for at in runs[30])
-    assert runs[5][-1].iterate.rank == 5
-
-
 D, TRAIN_ROWS = 12, 300
 VARIANCES = np.geomspace(0.4, 0.01, D)
 TRAIN = np.random.default_rng(0).normal(size=(TRAIN_ROWS, D)) * np.sqrt(VARIANCES)
@@ -117,13 +94,3 @@ def test_the_choice_is_that_of_an_exhaustive_search(name, k, training):
     assert expected[int(np.log2(c))] == pytest.approx(best, rel=1e-6)
     curve = [HELD_OUT.suboptimality(at, k) for at in run]
     assert curve @ run_weights(TRAIN_MARKS) == pytest.approx(best, rel=1e-6)
-
-
-def test_small_steps_are_shared_only_where_no_bound_is_met(training):
-    covered = [e for e in EXPONENTS if training.is_small(2.0**e, 1)]
-    assert covered == list(range(-12, max(covered) + 1))
-    largest = max(covered)
-    for exponent, free in ((largest, True), (largest + 1, False)):
-        (at,) = trajectory(RULES["MSG"](1, D, 0), TRAIN, InverseSqrt(2.0**exponent), [TRAIN_ROWS])
-        unbounded = 2.0**exponent * training.small_steps[-1].iterate.trace
-        assert (at.iterate.trace == pytest.approx(unbounded)) == free

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.distributions import Orthogonal, toy_rows
+from reproduction.distributions import Orthogonal
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -17,8 +17,3 @@ def test_orthogonal_rows_have_the_second_moment_of_the_paper(signed):
     assert (np.abs((rows**2).mean(axis=0) - source.probabilities) < 5 * deviations).all()
     assert (np.abs(rows).sum(axis=1) == 1).all()
     assert bool((rows < 0).any()) is signed
-
-
-def test_the_toy_is_the_one_of_section_5_2():
-    rows = toy_rows(10_000, np.random.default_rng(0))
-    np.testing.assert_allclose(rows.T @ rows / 10_000, np.diag([1.0, 4 / 3]), atol=0.05)

@@ -44,24 +44,6 @@ def test_the_toy_decides_the_incremental_algorithm_by_two_rows():
     assert not wrong["Capped MSG"].any()
 
 
-def naive_excess(rows, k, p):
-    """Return what `theorem1.excess` returns, from dense iterates with tr M = k."""
-    T, d = len(rows) - 1, rows.shape[1]
-    pushes = [(k / T) ** 0.25 * row[None] for row in rows[:T]]
-    iterates = list(reference.msg(pushes, d, k, "exact"))[1:]
-    assert len(iterates) == T
-    assert np.trace(iterates[0]) == pytest.approx(k)
-    captured = np.mean([np.diagonal(M) @ p for M in iterates])
-    return (p[:k].sum() - captured) / np.sqrt(k / T)
-
-
-@pytest.mark.parametrize(("source", "k"), [("exhibit", 1), ("steep", 4)])
-def test_the_excess_is_that_of_the_naive_average(source, k):
-    p = theorem1.probabilities(source)
-    rows = np.eye(len(p))[np.random.default_rng(3).choice(len(p), size=37, p=p)]
-    assert theorem1.excess(rows, k, p) == pytest.approx(naive_excess(rows, k, p), abs=1e-9)
-
-
 def test_the_exhibit_satisfies_the_theorem_and_exceeds_its_bound():
     p = theorem1.probabilities("exhibit")
     assert p.sum() == pytest.approx(1)  # unit rows: E|x|^2 = E|x|^4 = 1

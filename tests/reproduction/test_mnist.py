@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.figure3 import Scaling, load_images, one_split, split
+from reproduction.figure3 import Scaling, load_images, split
 from tests.reproduction.idx import make_images, write_folder
 
 
@@ -35,20 +35,3 @@ def test_the_split_is_40_20_40_and_uses_every_image_once():
     assert [len(part) for part in parts] == [40, 20, 40]
     assert sorted(np.vstack(parts).ravel()) == list(range(100))
     assert not np.array_equal(split(images, seed=4)[0], parts[0])
-
-
-def test_a_split_without_its_longest_rows():
-    images = make_images(500)  # 200 of them for training, and the longest two left out
-    images[:, 5] = 0
-    train = split(images, seed=0)[0]
-    rare = [np.flatnonzero((images == row).all(axis=1))[0] for row in train[[3, 7]]]
-    images[rare, 5] = 255  # a pixel that is nearly always black
-    given = (images, "", 0, "unit", 200, 6)
-    every = one_split(*given, names=["Incremental"])
-    shorter = one_split(*given, names=["Incremental"], without_longest=True)
-    rows = Scaling(images, "unit")(split(images, seed=0)[0])
-    fourth = (rows**2).sum(axis=1) ** 2
-    assert every["longest"] == shorter["longest"] == fourth[[3, 7]].sum() / fourth.sum()
-    assert (every["marks"][-1], shorter["marks"][-1]) == (200, 198)
-    ends = [run["Incremental/1/suboptimality"][-1] for run in (every, shorter)]
-    assert ends[1] < ends[0]

@@ -69,9 +69,10 @@ def test_everything_is_written(tiny, first):
 
 
 def test_every_claim_is_judged_under_every_reading_that_applies(first):
+    steep_and_flat = {"p ~ tau^-i", "p ~ tau^(-i/2)"}
     readings = {
-        "figure1": {"p ~ tau^-i", "p ~ tau^(-i/2)"},
-        "figure2": {"p ~ tau^-i", "p ~ tau^(-i/2)"},
+        "figure1": steep_and_flat,
+        "figure2": steep_and_flat,
         "theorem1": {"tr M = k, M(1) .. M(T) averaged"},
         "figure3": {"s_j d", "s_j sqrt(d)", "one scale"},
     }
