@@ -1,6 +1,5 @@
 """`fit` starts anew, `partial_fit` goes on; estimators can be cloned, pickled and repeated."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -42,17 +41,6 @@ def test_fit_starts_anew(variant, rows):
         wider = variant.build(D, K).fit(np.hstack([rows, rows]))
         assert wider.n_features_in_ == 2 * D
         assert_identical(wider.fit(rows), once)
-
-
-@EVERY
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
-def test_copies_are_the_same_and_independent(variant, duplicate, rows):
-    original = variant.build(D, K).fit(rows[:33])
-    other = duplicate(original)
-    assert_identical(original, other)
-    other.partial_fit(rows[33:])
-    assert_identical(variant.build(D, K).fit(rows[:33]), original)
-    assert_identical(variant.build(D, K).fit(rows), other)
 
 
 @EVERY
