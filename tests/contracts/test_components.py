@@ -156,3 +156,11 @@ def test_rounding_does_not_touch_the_iterate():
     sampled = onepass.MSG(2, rounding="sample", random_state=0).fit(rows)
     np.testing.assert_array_equal(top.subspace_.basis, sampled.subspace_.basis)
     np.testing.assert_array_equal(top.subspace_.weights, sampled.subspace_.weights)
+
+
+def test_variances_are_right_where_the_scale_changes():
+    rows = np.random.default_rng(0).normal(size=(12_000, 300)) * np.r_[9, 6, np.ones(298)]
+    rows[6000:] *= 5
+    model = onepass.CappedMSG(2).fit(rows)
+    exact = ((rows @ model.components_.T) ** 2).mean(axis=0)
+    np.testing.assert_allclose(model.explained_variance_, exact, rtol=0.1)

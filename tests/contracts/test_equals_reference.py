@@ -13,9 +13,8 @@ from onepass import ERM
 from tests import reference
 from tests.contracts.chunks import SHORT, chunks_of, learn_as_if_wide, next_chunk
 from tests.contracts.results import assert_close, assert_equals_reference
-from tests.contracts.rows import MAKERS, make
-from tests.contracts.splits import at_once, feed, ragged
-from tests.contracts.variants import BATCH_VARIANTS, VARIANTS
+from tests.contracts.rows import MAKERS, at_once, feed, make, ragged
+from tests.contracts.variants import ALGORITHMS, BATCH_VARIANTS, VARIANTS, Variant
 
 N = 130  # rows: at least five chunks of either short length
 # The contract is 1e-8. The cases are conditioned so well (1e-12) that more can be asked, and a
@@ -160,3 +159,20 @@ def test_equals_scikit_learn(variant, length):
 def test_refuses_a_second_moment_that_does_not_fit():
     with pytest.raises(ValueError, match=r"(?i)memory|GB|GiB|MB|bytes"):
         ERM(2).partial_fit(np.ones((1, 1_000_000)))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("dtype", "far", "close"), [(float, 3e-2, 1e-10), ("f4", 0.2, 1e-4)])
+def test_rows_that_lean_on_others_come_between_rows_that_do_not(name, dtype, far, close):
+    # Such rows were left to another loop once, which wrote over the basis that it read from.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 30)) * np.linspace(2, 0.5, 30)
+    lean = rng.random(400) < 0.1
+    lean[0] = False
+    rows[lean] = rows[np.flatnonzero(lean) - 1] + far * rows[lean]
+    rows = rows.astype(dtype)
+    own = name in ("Incremental", "AdaOja")
+    variant = Variant(name) if own else Variant(name, "auto")
+    wanted = variant.expected(rows.astype(float), 3).last
+    found = variant.build(30, 3).fit(rows).subspace_.to_dense()
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=close * max(1, np.abs(wanted).max()))

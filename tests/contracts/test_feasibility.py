@@ -5,8 +5,7 @@ import pytest
 
 from tests.contracts.chunks import chunks_of
 from tests.contracts.results import assert_orthonormal
-from tests.contracts.rows import MAKERS, make
-from tests.contracts.splits import ragged
+from tests.contracts.rows import MAKERS, make, ragged
 from tests.contracts.variants import ALGORITHMS, VARIANTS, Variant, build
 
 AUTO_RANK = Variant("CappedMSG", "auto", params={"max_rank": "auto"})

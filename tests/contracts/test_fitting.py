@@ -35,6 +35,7 @@ def test_fit_starts_anew(variant, rows):
     assert not hasattr(fresh, "components_")
     assert_identical(once, fresh.fit(rows).fit(rows))
     assert_identical(once, variant.build(D, K).partial_fit(5 * rows[:9] + 1).fit(rows))
+    assert_identical(once, variant.build(D, K).fit(rows[:31]).partial_fit(rows[31:]))
     assert once.n_samples_seen_ == len(rows)
     assert type(once.n_samples_seen_) is int
     if not variant.has_init:  # init has a width of its own

@@ -13,8 +13,7 @@ from onepass.estimators.saving import pack, unpack
 from onepass.persistence import archive
 from tests.contracts.chunks import chunks_of
 from tests.contracts.results import assert_equals_reference, assert_identical, published
-from tests.contracts.rows import make
-from tests.contracts.splits import at_once, feed, ragged
+from tests.contracts.rows import at_once, feed, make, ragged
 from tests.contracts.variants import Variant
 
 D, K = 280, 3

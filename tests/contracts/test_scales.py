@@ -6,8 +6,7 @@ from scipy import sparse
 
 from tests.contracts.chunks import chunks_of
 from tests.contracts.results import assert_orthonormal
-from tests.contracts.rows import make
-from tests.contracts.splits import feed, ragged
+from tests.contracts.rows import feed, make, ragged
 from tests.contracts.variants import BATCH_VARIANTS, VARIANTS
 
 SCALE_FREE = [v for v in VARIANTS if v.scale_free]
