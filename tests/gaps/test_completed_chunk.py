@@ -94,6 +94,17 @@ def test_a_shrunk_model_varies_along_its_directions_as_new_rows_do(scale):
     assert abs(after - 1.0) < 0.05
 
 
+def test_a_model_of_many_rows_stays_and_one_of_noise_predicts_means():
+    many = MODEL.shrunk(1e12)
+    np.testing.assert_allclose(
+        many.loadings @ many.loadings.T, MODEL.loadings @ MODEL.loadings.T, rtol=1e-5
+    )
+    noise = FactorModel(np.zeros(D), 0.1 * MODEL.loadings, np.ones(D)).shrunk(20.0)
+    assert not noise.loadings.any()
+    assert noise.loadings.shape == (D, 1)
+    np.testing.assert_allclose(noise.noise, 1.0 + 0.01 * (MODEL.loadings**2).sum(axis=1))
+
+
 def test_draws_have_the_conditional_distribution():
     mean, spread = conditional(ROWS[9])
     drawn = MODEL.drawn(np.tile(ROWS[9], (20_000, 1)), seed=0)

@@ -175,3 +175,17 @@ def test_products_of_any_number_of_sparse_rows(shape):
     found = sparse_gram(rows)
     np.testing.assert_allclose(found, (rows @ rows.T).toarray(), rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_sparse_rows_without_entries():
+    rows = chunk_about(sparse.csr_array((R, D)), np.ones(R), ORIGIN, SCALE)
+    assert_products(rows, np.tile(-ORIGIN / SCALE, (R, 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_products_of_sparse_rows_with_each_other(dtype, index):
+    rows = sparse.csr_array(VALUES.astype(dtype))
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
+    wide = VALUES.astype(dtype).astype(np.float64)
+    close(sparse_gram(rows), wide @ wide.T)

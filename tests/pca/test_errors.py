@@ -88,6 +88,12 @@ def test_merged_streams_have_the_errors_of_one(d: int, robust: bool) -> None:
     assert (more.angle_ < whole.angle_).all()
 
 
+def test_weights_count_as_rows() -> None:
+    """Rows of weight two have the errors of half as many rows of the same total weight."""
+    weighted = PCA(2).fit(rows(), sample_weight=np.full(3000, 2.0))
+    assert_same_errors(weighted, PCA(2).fit(rows()), 1e-9)
+
+
 def test_with_a_half_life_fewer_rows_count() -> None:
     X = rows(20_000)
     fading, plain = PCA(2, half_life=1000).fit(X), PCA(2).fit(X)

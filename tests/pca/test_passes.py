@@ -10,6 +10,7 @@ from onepass import PCA, from_bytes, load, open_source
 from onepass.distributed import fit as fit_on_shards
 from onepass.estimators.checkpoint import Checkpoint
 from onepass.sources import BlockSource
+from tests.cli.commands import onepass
 
 K, N, D = 4, 8400, 8300  # sparse rows of so many columns have no exact second moment
 ACTIVE = 60  # columns that are not empty, so that a decomposition takes no time
@@ -82,6 +83,14 @@ def test_dense_float32_rows():
         assert variance == pytest.approx(along.var(ddof=1), rel=1e-4)
         residual = (along @ centred) / 4199 - variance * component
         assert np.linalg.norm(residual) < 0.02 * variance
+
+
+def test_weights_count_rows(wide):
+    X, inside, frame = wide
+    weights = np.random.default_rng(1).integers(0, 3, N).astype(float)
+    model = PCA(K).fit(X, sample_weight=weights)
+    assert lost(model, inside, frame, weights) < 1e-3
+    assert model.n_samples_seen_ == np.count_nonzero(weights)
 
 
 def test_a_share_has_as_many_components_as_the_first_pass_finds(wide):
@@ -212,10 +221,22 @@ def test_fewer_rows_than_columns_in_memory_are_exact():
     assert model.partial_fit(X[:10]).n_samples_seen_ == 310
 
 
+def test_the_command_line_reads_as_often_as_asked(wide, tmp_path):
+    sparse.save_npz(tmp_path / "rows.npz", sparse.csr_matrix(wide[0]))
+    path, found = str(tmp_path / "rows.npz"), str(tmp_path / "model.onepass")
+    onepass("fit", path, "-k", str(K), "--passes", "3", "-o", found)
+    np.testing.assert_array_equal(
+        load(found).components_, PCA(K, passes=3).fit(wide[0]).components_
+    )
+
+
 def test_sources_that_cannot_be_read_again_are_refused(wide):
     X = wide[0]
     with pytest.raises(ValueError, match="passes=2"):
         PCA(K, passes=2).fit(block for block in [X])
+    for value in (0, 1.5, True, "all"):
+        with pytest.raises(ValueError, match="passes"):
+            PCA(K, passes=value).fit(X[:50])
     gaps = X.copy()
     gaps.data[-1] = np.nan
     for second in (X[:-1], gaps):
