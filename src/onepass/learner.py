@@ -1,13 +1,14 @@
 """Everything learned from a stream, and how chunks of rows are added to it.
 
-The length of a chunk depends only on what was learned before, and a model is read from a copy that
-has learned from the waiting rows. So neither the split of rows into calls nor reading results
+The length of a chunk depends only on what was learned before and, of sparse rows, on how many
+entries they store. A model is read from a copy that has learned from the waiting rows. So neither the split of rows into calls nor reading results
 in between changes a bit.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -52,6 +53,7 @@ class ChunkTaker(State):
     """
 
     dense_columns: ClassVar[int] = 0  # up to which sparse rows are made dense, a chunk at a time
+    most_entries: ClassVar[float] = math.inf  # of sparse rows, after which a chunk ends
 
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
         is_sparse = stream.is_sparse and stream.d > self.dense_columns
@@ -64,7 +66,7 @@ class ChunkTaker(State):
 
     @abstractmethod
     def chunk_rows(self) -> int:
-        """Return the length of the next chunk, which depends on what was learned alone."""
+        """Return the most rows of the next chunk, which depend on what was learned alone."""
 
     @abstractmethod
     def learn(self, values: Rows, weights: Doubles) -> None:
@@ -102,7 +104,8 @@ class ChunkTaker(State):
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         length = self.next_chunk_rows()
-        if self.buffer.count + rows.shape[0] < length:
+        stop = self._chunk_end(rows, 0, length)
+        if stop > rows.shape[0]:
             self.buffer.add(rows, weights, length, has_gaps)
             return self
         learner = self
@@ -111,24 +114,42 @@ class ChunkTaker(State):
             learner.buffer = copy.copy(self.buffer)
         with one_thread():
             weights = np.ones(rows.shape[0]) if weights is None else weights
-            learner._take_chunks(rows, weights, has_gaps, length)
+            learner._take_chunks(rows, weights, has_gaps, length, stop)
         return learner
 
-    def _take_chunks(self, rows: Rows, weights: Doubles, has_gaps: bool, length: int) -> None:
-        """Learn from all full chunks, of which the next has a length; let the rest wait."""
+    def _chunk_end(self, rows: Rows, start: int, length: int) -> int:
+        """Return the row before which a chunk ends, beyond all rows where more have to come.
+
+        It begins with the rows that wait, goes on with row `start`, and is so long at most.
+        """
+        stop = start + length - self.buffer.count
+        if self.stream.is_sparse and not isinstance(rows, np.ndarray):
+            most = rows.indptr[start] + self.most_entries - self.buffer.entries
+            stop = min(stop, int(np.searchsorted(rows.indptr, most)))
+        return max(stop, start + 1)
+
+    def _take_chunks(
+        self, rows: Rows, weights: Doubles, has_gaps: bool, length: int, stop: int
+    ) -> None:
+        """Learn from all full chunks; let the rest wait.
+
+        The next chunk ends before the row `stop`, and has a length at most.
+        """
         start, total = 0, rows.shape[0]
-        while start < total:
-            part = slice(start, start + length - self.buffer.count)
-            start = part.stop
-            if self.buffer.count or start > total:
+        while True:
+            part = slice(start, stop)
+            if self.buffer.count or stop > total:
                 self.buffer.add(rows[part], weights[part], length, has_gaps)
-                if start > total:
+                if stop > total:
                     return
                 self._learn(*self.buffer.content(), self.buffer.has_gaps)
                 self.buffer.clear()
             else:
                 self._learn(self.stream.chunk(rows_in(rows, part)), weights[part], has_gaps)
-            length = self.next_chunk_rows()
+            if stop == total:
+                return
+            start, length = stop, self.next_chunk_rows()
+            stop = self._chunk_end(rows, start, length)
 
     def _learn(self, values: Rows, weights: Doubles, has_gaps: bool) -> None:
         """Learn from a chunk, before which everything fades if there is a half-life."""

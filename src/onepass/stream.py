@@ -87,6 +87,11 @@ class RowBuffer(State):
             "indptr": Array((Size("waiting + 1", MOST_WAITING),), integers, 0, 2**40),
         }
 
+    @property
+    def entries(self) -> int:
+        """The number of entries that sparse rows store."""
+        return sum(len(piece.data) for piece in self._pieces)
+
     def add(self, rows: Rows, weights: Doubles | None, room: int, has_gaps: bool = False) -> None:
         """Append a copy of rows (r, d), and their weights (r,); None where all are one.
 

@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 
 import onepass
+from onepass import PCA
 from onepass.estimators.saving import pack, unpack
 from onepass.moments.krylov import SMALL
+from onepass.pca.learner import PCALearner
 from onepass.persistence import archive
 from onepass.schedules import Constant, Schedule
 from tests.contracts.chunks import (
@@ -197,3 +199,16 @@ def test_a_schedule_is_asked_for_every_step(algorithm, batch_size, rows):
     assert estimator.n_samples_seen_ == len(rows)  # what waits is learned from on a copy
     assert estimator.components_.shape == (K, D)
     assert max(note.gradients) == -(-len(rows) // batch_size)
+
+
+def test_entries_end_chunks_of_sparse_rows_wherever_calls_end(monkeypatch):
+    monkeypatch.setattr(PCALearner, "most_entries", 2000)
+    drawn = np.random.default_rng(0).normal(size=(700, 200))
+    X = sparse.csr_array(np.where(drawn > 0.5, drawn, 0.0))
+    whole, parts = PCA(3).partial_fit(X), PCA(3)
+    for start in range(0, 700, 9):
+        parts.partial_fit(X[start : start + 9])
+    assert whole.to_bytes() == parts.to_bytes()
+    assert whole.learner_.rows_learned == 700
+    monkeypatch.undo()
+    assert whole.to_bytes() != PCA(3).partial_fit(X).to_bytes()  # whose chunks are longer

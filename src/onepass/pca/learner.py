@@ -37,6 +37,7 @@ from onepass.threads import one_thread
 EXACT_COLUMNS, SPARSE_EXACT_COLUMNS = 4096, 8192
 FIRST_ROWS = 128  # of the first chunk: enough for a centre, a typical length and first directions
 MOST_CHUNK_ROWS = 8192  # of a chunk: sums of so many products keep seven digits in float32
+MOST_CHUNK_ENTRIES = 2**22  # of sparse rows: with its copies and products a chunk takes 300 MB
 MOST_CHUNK_BYTES = 3 * 2**23  # of dense rows; from 32 MB on, glibc asks for new memory each time
 # Before a matrix, the first chunk of sparse rows has a tenth as many rows as columns, and at most
 # so many: finding directions takes as long as learning from them.
@@ -87,6 +88,7 @@ class PCALearner(Learner):
     """
 
     dense_columns: ClassVar[int] = WHOLE_COLUMNS
+    most_entries: ClassVar[float] = MOST_CHUNK_ENTRIES
 
     def __init__(
         self,
