@@ -1,8 +1,8 @@
 """Everything learned from a stream, and how chunks of rows are added to it.
 
 The length of a chunk depends only on what was learned before and, of sparse rows, on how many
-entries they store. A model is read from a copy that has learned from the waiting rows. So neither the split of rows into calls nor reading results
-in between changes a bit.
+entries they store. A model is read from a copy that has learned from the waiting rows. So neither
+the split of rows into calls nor reading results in between changes a bit.
 """
 
 from __future__ import annotations
