@@ -45,19 +45,6 @@ def test_equals_the_reference(method, name):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_rows_of_any_scale(method, scale):
-    for name in ("gaussian", "duplicated", "with_zeros"):
-        for d, k in ((9, 2), (70, 4)):
-            rows, wanted = make(name, N, d, k), expected(METHODS.index(method), name, d, k).last
-            state, _ = advance(method.start(d, k), scale * rows, scale=method.scale(d, k))
-            iterate = state.iterate()
-            if method.rule == "incremental":  # it sums
-                iterate = iterate / scale / scale
-            assert_close(iterate, wanted)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=str)
 def test_turn_and_inner_follow_the_second_moment_along_the_basis(method):
     for d, k in ((12, 3), (60, 4)):  # coordinates are columns; or through the Gram matrix
         rows = np.vstack([some(d, k, 40), make("duplicated", 40, d, k)])
