@@ -222,3 +222,12 @@ def test_impute_of_standard_input_keeps_other_columns(tmp_path, table, model):
     said = run("impute", model, "-", "-o", tmp_path / "b.csv", given="x,y,z\n1,,2\n1,2\n", code=2)
     assert "standard-input.csv, line 3: 2 values, not 3" in said.stderr
     assert {found.name for found in tmp_path.iterdir()} == names
+
+
+def test_merged_models_know_the_marks_of_both(tmp_path):
+    for name, mark in (("a", "-999"), ("b", "?")):
+        lines = ["x,y", *(f"{i},{i % 7}" for i in range(50)), f"5,{mark}"]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        run("fit", tmp_path / f"{name}.csv", "-k", 1, "--na", mark, "-o", tmp_path / name)
+    run("merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "both")
+    assert onepass.load(tmp_path / "both").origin_.na == ("-999", "?")

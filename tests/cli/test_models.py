@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -99,3 +100,10 @@ def test_merge(tmp_path):
     said = run("merge", *paths, tmp_path / "3", "-o", tmp_path / "m", code=2).stderr
     assert f"{tmp_path / '3'} has features=5" in said
     assert not (tmp_path / "m").exists()
+
+
+def test_components_that_cannot_be_told_apart(tmp_path):
+    X = np.linalg.qr(np.random.default_rng(0).normal(size=(2000, 5)))[0]  # the variances are equal
+    onepass.PCA(3).fit(X * [9, 4, 4, 1, 1]).save(tmp_path / "m")
+    said = run("info", tmp_path / "m").stdout
+    assert re.search(r"Components 1 and 2 cannot be told apart; .* known to \d+ degrees?", said)

@@ -7,6 +7,7 @@ import os
 import signal
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -319,3 +320,20 @@ def test_cells_of_several_files_have_names_of_their_own(tmp_path):
     assert written.obs["file"].astype(str).iloc[-1] == str(tmp_path / "b.h5ad")
     run("transform", model, tmp_path / "a.npy", tmp_path / "b.npy", "-o", out)
     assert anndata.read_h5ad(out).obs_names[-1] == f"{tmp_path / 'b.npy'}:60"
+
+
+def test_barcodes_of_10x_files_are_names(tmp_path):
+    columns = scipy.sparse.csr_array(COUNTS)  # cells by genes is CSC of genes by cells
+    names = [f"AAAC{i}-1" for i in range(60)]
+    with h5py.File(tmp_path / "cells.h5", "w") as root:
+        matrix = root.create_group("matrix")
+        for part in ("data", "indices", "indptr"):
+            matrix[part] = getattr(columns, part)
+        matrix["shape"] = np.array([12, 60])
+        matrix["features/name"] = [f"g{j}" for j in range(12)]
+        matrix["features/feature_type"] = ["Gene Expression"] * 12
+        matrix["barcodes"] = names
+    model, out = tmp_path / "m.onepass", tmp_path / "out.h5ad"
+    run("fit", tmp_path / "cells.h5", "-k", 2, "-o", model)
+    run("transform", model, tmp_path / "cells.h5", "-o", out)
+    assert anndata.read_h5ad(out).obs_names.tolist() == names
