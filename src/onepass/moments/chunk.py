@@ -207,6 +207,13 @@ def rows_in(values: Any, part: slice) -> Any:
     return rows
 
 
+def transposed(rows: Any) -> Any:
+    """Return the transpose of a csr_array, which shares its memory: ``rows.T`` copies parts."""
+    columns = sparse.csc_array(rows.shape[::-1], dtype=rows.dtype)
+    columns.data, columns.indices, columns.indptr = rows.data, rows.indices, rows.indptr
+    return columns
+
+
 def fits_single(values: Any, origin: Doubles | None = None) -> bool:
     """Return whether sums of squares of rows neither over- nor underflow in single precision."""
     entries = values.data if sparse.issparse(values) else values
@@ -498,7 +505,7 @@ class SparseChunk(Chunk):
     def combine(self, coefficients: Doubles) -> Doubles:
         """Return ``coefficients @ rows`` (m, d), in Fortran order, in which products are fast."""
         stored, offset = self._stored
-        combined = np.asarray(stored.T @ np.ascontiguousarray(coefficients.T), np.float64)
+        combined = np.asarray(transposed(stored) @ np.ascontiguousarray(coefficients.T), np.float64)
         if offset is not None:
             combined -= np.outer(offset, coefficients.sum(axis=1))
         return combined.T
@@ -527,7 +534,7 @@ class SparseChunk(Chunk):
 
     def column_squares(self, weights: Doubles) -> Doubles:
         stored, offset = self._stored
-        squares = np.asarray(self._squares.T @ weights)
+        squares = np.asarray(transposed(self._squares) @ weights)
         if offset is not None:
             squares += offset * (weights.sum() * offset - 2.0 * (stored.T @ weights))
         return squares.clip(min=0.0)
@@ -539,12 +546,13 @@ class SparseChunk(Chunk):
         products = []
         for number, (start, stop) in enumerate(pairwise(edges)):
             part = slice(start, stop)
-            columns, shares = rows_in(stored, part).T, weights[part] / max(heavy[number], TINY)
+            shares = weights[part] / max(heavy[number], TINY)
+            columns = transposed(rows_in(stored, part))
             # Coordinates about their mean add up to zero, so that no point of the rows matters.
             apart = inner[part] - shares @ inner[part]
             products.append(columns @ (weights[part, None] * apart))
             means[number] = mean = columns @ shares
-            squares[number] = rows_in(self._squares, part).T @ weights[part]
+            squares[number] = transposed(rows_in(self._squares, part)) @ weights[part]
             squares[number] -= heavy[number] * mean**2
         means = means if offset is None else means - offset
         return PartSums(heavy, means, squares.clip(min=0.0), products)
