@@ -286,7 +286,8 @@ class FileSource(Source):
         self._dtype = np.result_type(*(table.float_type() for table in tables))
         self.once = any(table.once for table in tables)
         self.na, self.reading = first.na, first.reading
-        self.names_are_made = {*first.chosen()} <= {*first.made}
+        made = {*first.made}
+        self.names_are_made = len(made) >= self.n_features and made.issuperset(first.chosen())
         self.named = first.names is not None
         self.feature_names = None
         if self.named or chosen is not None:

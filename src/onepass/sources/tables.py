@@ -257,7 +257,8 @@ class Table(ABC):
             self.compare(first, wanted, exact=exact)
             chosen = [self.find(column) for column in wanted]
         self.columns = None if chosen is None else np.array(chosen, dtype=np.intp)
-        bad = sorted({*self.not_numeric, *self.mixed}.intersection(self.chosen()))
+        doubtful = {*self.not_numeric, *self.mixed}
+        bad = sorted(doubtful.intersection(self.chosen())) if doubtful else []
         if not bad:
             return
         found = self.mixed.get(bad[0]) or f"contains {self.not_numeric[bad[0]]}"
