@@ -371,7 +371,7 @@ def _choose(path: str, name: str | None, arrays: dict[str, Any]) -> str:
         return str(name)
     if name is None and len(matrices) == 1 and not larger:
         return matrices[0]
-    listed = ", ".join(map(repr, matrices)) or "none"
+    listed = ", ".join(map(repr, sorted(matrices))) or "none"
     if name is not None:
         raise SourceError(f"there is no 2-D array {name!r} in it, only {listed}", path)
     message = f"it is not clear which of its arrays is meant: two dimensions have {listed}"

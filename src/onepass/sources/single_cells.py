@@ -242,7 +242,7 @@ class AnnDataSource(ArraySource):
         self, adata: Any, layer: str | None = None, mask: NDArray[np.bool_] | None = None
     ) -> None:
         if layer is not None and layer not in adata.layers:
-            listed = ", ".join(map(repr, adata.layers)) or "none"
+            listed = ", ".join(repr(name) for name in adata.layers if name) or "none"  # None is X
             raise SourceError(f"there is no layer {layer!r} in it, only {listed}")
         matrix = adata.X if layer is None else adata.layers[layer]
         if matrix is None:
