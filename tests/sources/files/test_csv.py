@@ -1,6 +1,5 @@
 """csv: delimiters, quotation marks, headers, kinds of columns, encodings, standard input."""
 
-import codecs
 import io
 import sys
 
@@ -32,37 +31,20 @@ def array_of(path, content, **keywords):
 
 
 GOOD = {
-    "header": ("a,b\n1,2\n3,4\n", ["a", "b"], [[1, 2], [3, 4]]),
-    "no header": ("2.5,1\n3,4\n", None, [[2.5, 1], [3, 4]]),
-    "no last line break": ("a,b\n1,2\n3,4", ["a", "b"], [[1, 2], [3, 4]]),
-    "CRLF": ("a,b\r\n1,2\r\n3,4\r\n", ["a", "b"], [[1, 2], [3, 4]]),
-    "CR": ("a,b\r1,2\r3,4\r", ["a", "b"], [[1, 2], [3, 4]]),
     "CR after the header": ("a,b\r1,2\n3,4\n5,6\n", ["a", "b"], [[1, 2], [3, 4], [5, 6]]),
-    "semicolon": ("a;b\n1;2\n", ["a", "b"], [[1, 2]]),
-    "tab": ("a\tb\n1\t2\n", ["a", "b"], [[1, 2]]),
-    "bar": ("a|b\n1|2\n", ["a", "b"], [[1, 2]]),
-    "space": ("a b\n1 2\n", ["a", "b"], [[1, 2]]),
-    "semicolons in text": ("a,b,c\n1,x;y,2\n3,z;z,4\n", ["a", "c"], [[1, 2], [3, 4]]),
-    "one column": ("a\n1\n2\n", ["a"], [[1], [2]]),
     "empty lines": ("\n\na,b\n\n1,2\n\n\n3,4\n\n", ["a", "b"], [[1, 2], [3, 4]]),
     "quoted": ('"a","b,\nc"\n"1","2"\n3,"4"\n', ["a", "b,\nc"], [[1, 2], [3, 4]]),
     "spaces": (" a , b\n 1 , 2\n3,4 \n", ["a", "b"], [[1, 2], [3, 4]]),
     "exponents": ("1e3,-.5\n+2.,1E-2\n", None, [[1000, -0.5], [2, 0.01]]),
-    "many rows": ("a,b\n" + "1,2\n" * 1000, ["a", "b"], [[1, 2]] * 1000),
     "a later fraction": (
         "a,b\n" + "1,2\n" * 50 + "1.5,2\n",
         ["a", "b"],
         [[1, 2]] * 50 + [[1.5, 2]],
     ),
     "several blanks": ("a   b\n 1  2 \n\t3 \t4\n5 6", ["a", "b"], [[1, 2], [3, 4], [5, 6]]),
-    "words of several": (
-        "id,kind,where\n1,a,Region 1\n2,b,Region 2\n",
-        ["id"],
-        [[1], [2]],
-    ),
-    "inches": ('a,b\n1,5" pipe\n2,6" pipe\n3,7" rod\n', ["a"], [[1], [2], [3]]),
     "not UTF-8": (b"a,b\n1,caf\xe9\n2,x\n", ["a"], [[1], [2]]),
     "zeros first": ("0,0\n0.5,1\n", None, [[0, 0], [0.5, 1]]),
+    "dates": ("day,hour,x\n2024-01-02,12:30,1.5\n2024-01-03,12:31,2.5\n", ["x"], [[1.5], [2.5]]),
 }
 
 
@@ -72,38 +54,8 @@ def test_good(case, tmp_path):
     assert rows_of(tmp_path / "a.csv", content) == (names, rows)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be", "utf-32-be"])
-def test_encodings_with_a_byte_order_mark(tmp_path, encoding):
-    mark = {"utf-16-be": codecs.BOM_UTF16_BE, "utf-32-be": codecs.BOM_UTF32_BE}.get(encoding, b"")
-    content = "größe,b\n" + "1,2\n" * 500
-    found = rows_of(tmp_path / "a.csv", mark + content.encode(encoding))
-    assert found == (["größe", "b"], [[1, 2]] * 500)
-
-
-def test_names_that_are_no_text_are_refused(tmp_path):
-    with pytest.raises(SourceError, match="the names of its columns are not UTF-8"):
-        rows_of(tmp_path / "a.csv", b"gr\xf6\xdfe,b\n1,2\n")
-
-
-def test_the_delimiter_is_said_if_it_is_not_the_comma(tmp_path):
-    for content, said in (("a,b\n1,2\n", []), ("a;b\n1;2\n", ["values are separated by ';'"])):
-        (tmp_path / "a.csv").write_text(content)
-        notes = open_source(tmp_path / "a.csv").notes
-        assert [note.partition(": ")[2] for note in notes] == said
-    (tmp_path / "a.tsv").write_text("a\tb\n1\t2\n")
-    assert open_source(tmp_path / "a.tsv").notes == []
-
-
-@pytest.mark.parametrize("first", ["NA,-", "null,None", "N/A,"])
-def test_a_first_row_of_missing_values_is_no_header(tmp_path, first):
-    with pytest.raises(SourceError, match=f"names or data: '{first}'"):
-        rows_of(tmp_path / "a.csv", f"{first}\n1.5,2\n3,4\n")
-    assert rows_of(tmp_path / "a.csv", "NA,SA\n1.5,2\n") == (["NA", "SA"], [[1.5, 2]])
-
-
 def test_a_given_delimiter_counts(tmp_path):
     assert rows_of(tmp_path / "a.csv", "a:b\n1:2\n", delimiter=":") == (["a", "b"], [[1, 2]])
-    assert open_source(tmp_path / "a.csv", delimiter=":").notes == []
     with pytest.raises(ValueError, match="delimiter=';;'"):
         open_source(tmp_path / "a.csv", delimiter=";;")
 
@@ -113,50 +65,34 @@ AMBIGUOUS = {
     "counted": pd.DataFrame(np.eye(3)).to_csv(index=False),
     "years": "2019,2020,2021\n3,1,2\n5,6,4\n",
     "wavelengths": "400.5,401.2,402.9\n0.7,0.2,0.1\n0.1,0.2,0.05\n",
-    "falling wavelengths": "0.9,0.5,0.2\n0.7,0.2,0.1\n0.1,0.2,0.05\n",
     "whole above fractions": "7,2,7.0\n0.5,0.25,0.1\n",
     "far away": "900.5,800.5,700.5\n" + "0.5,0.25,0.125\n" * 4,
     "one column": "0\n1.5\n2.5\n",
     "half a header": "id,2019\n1,2\n",
     "years behind text": "city,2019,2020\nOslo,0.5,0.2\nRome,0.1,0.7\n",
     "a text among numbers": "1.5,x\n0.5,0.25\n",
+    "missing values": "NA,-\n1.5,2\n3,4\n",
 }
 
 
 @pytest.mark.parametrize("case", AMBIGUOUS)
 def test_a_first_row_that_may_be_a_header_is_refused(case, tmp_path):
-    content = AMBIGUOUS[case]
-    shown = content.splitlines()[0]
-    with pytest.raises(SourceError) as error:
-        rows_of(tmp_path / "a.csv", content)
-    assert f"names or data: {shown!r}" in str(error.value)
-    assert "--header" in str(error.value)
-    assert "--no-header" in str(error.value)
-    names, rows = rows_of(tmp_path / "a.csv", content, header=True)
-    text = content.count("Oslo")
-    assert names == shown.split(",")[text:]
-    assert len(rows) == len(content.splitlines()) - 1
-    if "x" not in content and "id" not in content:
-        names, more = rows_of(tmp_path / "a.csv", content, header=False)
-        assert more[1:] == rows
-        assert more[0] == [float(value) for value in shown.split(",")[text:]]
+    first, *rest = AMBIGUOUS[case].splitlines()
+    with pytest.raises(SourceError, match=f"names or data: {first!r}.*--header.*--no-header"):
+        rows_of(tmp_path / "a.csv", AMBIGUOUS[case])
+    names, rows = rows_of(tmp_path / "a.csv", AMBIGUOUS[case], header=True)
+    assert names == [name for name in first.split(",") if name != "city"]
+    assert len(rows) == len(rest)
 
 
-@pytest.mark.parametrize("names", [["x", "y"], [0, 1]])
-def test_the_index_of_pandas_is_left_out(tmp_path, names):
-    path = tmp_path / "a.csv"
-    rows = np.array([[0.5, 2.5], [1.5, 0.25]])
-    pd.DataFrame(rows, columns=names).to_csv(path)
-    with pytest.warns(
-        OnepassWarning, match=r"left out the index of pandas or R, column ''; keep_index=True"
-    ):
-        source = open_source(path)
-    assert source.feature_names == [str(name) for name in names]
-    np.testing.assert_array_equal(np.vstack(list(source)), rows)
-    source = open_source(path, keep_index=True)
-    assert source.feature_names == ["", *map(str, names)]
-    np.testing.assert_array_equal(np.vstack(list(source)), np.column_stack([[0, 1], rows]))
-    assert open_source(path, columns=[0, 2]).feature_names == ["", str(names[1])]
+def test_the_index_of_pandas_is_left_out(tmp_path):
+    pd.DataFrame([[0.5, 2.5], [1.5, 0.25]]).to_csv(tmp_path / "a.csv")
+    with pytest.warns(OnepassWarning, match="left out the index of .*, column ''; keep_index=True"):
+        assert open_source(tmp_path / "a.csv").feature_names == ["0", "1"]
+    source = open_source(tmp_path / "a.csv", keep_index=True)
+    assert source.feature_names == ["", "0", "1"]
+    assert np.vstack(list(source)).tolist() == [[0, 0.5, 2.5], [1, 1.5, 0.25]]
+    assert open_source(tmp_path / "a.csv", columns=[0, 2]).feature_names == ["", "1"]
 
 
 TEXT = 'x,city,y\n1,Oslo,2\n3,"Rio\nde ""J""",4\n5,,6\n'
@@ -164,26 +100,21 @@ TEXT = 'x,city,y\n1,Oslo,2\n3,"Rio\nde ""J""",4\n5,,6\n'
 
 def test_columns_without_a_number_are_left_out(tmp_path):
     path = tmp_path / "a.csv"
-    expected = (["x", "y"], [[1, 2], [3, 4], [5, 6]])
-    assert rows_of(path, TEXT) == expected
+    assert rows_of(path, TEXT) == (["x", "y"], [[1, 2], [3, 4], [5, 6]])
     assert "left out columns that are not numbers: 'city'" in open_source(path).notes[0]
     assert rows_of(path, TEXT, columns=["y"]) == (["y"], [[2], [4], [6]])
     with pytest.raises(SourceError, match=r"column 'city': contains text .*--exclude"):
         open_source(path, columns=["x", "city"])
-    dates = "2024-01-02,12:30,1.5\n2024-01-03,12:31,2.5\n"
-    assert rows_of(path, dates, header=False) == (["2"], [[1.5], [2.5]])
 
 
 def test_columns_of_numbers_and_text(tmp_path):
     path = tmp_path / "a.csv"
     content = "x,y\n1,2\n3,oops\n5,some\n"
-    with pytest.raises(SourceError, match=r"'y': .*'oops' in line 3.*--skip-non-numeric") as error:
+    with pytest.raises(SourceError, match=r"'y': .*'oops' in line 3.*--skip-non-numeric"):
         opened(path, content)
-    assert "na=['oops']" not in str(error.value)  # which would be a guess
     for options in ({"skip_non_numeric": True}, {"exclude": ["y"]}):
         assert rows_of(path, content, **options) == (["x"], [[1], [3], [5]])
-    assert "'y'" in open_source(path, skip_non_numeric=True).notes[0]
-    _, rows = rows_of(path, content, na=["oops", "some"])
+    _, rows = array_of(path, content, na=["oops", "some"])
     np.testing.assert_array_equal(rows, [[1, 2], [3, np.nan], [5, np.nan]])
 
 
@@ -212,18 +143,15 @@ BAD = {
     "decimal commas": ("a;b\n1;2,5\n3;4,5\n", r"column 'b': .*'2,5' in line 2.*--decimal ,"),
     "commas and blanks": ("a b\n1,5 2,5\n3,2 4,5\n", r"column 'a': .*'1,5' in line 2.*--decimal ,"),
     "titles": ("Run 7\nof May\na,b\n1,2\n3,4\n", r"line 3: there are 2 values, and 1 .*--skip-l"),
-    "title": ("My title\na,b,c\n1,2,3\n", r"line 2: there are 3 values, and 1 .*--skip-lines"),
     "savetxt": ("# a b\n1 2\n", r"line 2: there are 2 values, and 3 .*--comment '#'"),
     "text only": ("a,b\nx,y\n", r"no column is numeric"),
     "too few": ("a,b\n1,2\n3\n", r"line 3: 1 values, not 2"),
     "too many": ("a,b\n1,2\n3,4\n5,6,7\n", r"line 4: 3 values, not 2"),
-    "two and one": ("a,b,c\n1,2,3\n4,5\n6,7,8,9\n", r"line 3: 2 values, not 3"),
-    "header too short": ("a\n1,2,3\n", r"line 2: there are 3 values, and 1 names"),
     "a delimiter too many": ("a,b\n1,2,\n3,4,\n", r"line 2: there are 3 values, and 2 .* add one"),
     "open quotation mark": ('a,b\n1,2\n3,"4\n', r"line 3, column 'b': a quotation mark is never"),
-    "open at first": ('a,b\n1,2\n"3,4\n', r"line 3: 1 values, not 2"),
     "header only": ("a,b\n", r"there is a header but there are no rows"),
     "empty lines only": ("\n\n\n", r"there are no rows"),
+    "names not UTF-8": (b"gr\xf6\xdfe,b\n1,2\n", "the names of its columns are not UTF-8"),
 }
 
 
@@ -234,7 +162,7 @@ def test_bad(case, tmp_path):
         rows_of(tmp_path / "a.csv", content)
 
 
-NOT_NUMBERS = ["x", "1_0", "\u0661", "0x10", "na", "1e", "--1", "1d3", "1 2", "'1'", "#1", "\0"]
+NOT_NUMBERS = ["x", "1_0", "\u0661", "0x10", "1e", "1d3", "1 2", "'1'", "\0"]
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
@@ -261,16 +189,8 @@ def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Stdin(content))
     rest = [block for _, block in open_source("-").blocks((0, 29_990))]
     assert np.vstack(rest).tolist() == [[i, -i] for i in range(29_990, 30_000)]
-    monkeypatch.setattr(sys, "stdin", Stdin(b""))
-    with pytest.raises(SourceError, match="standard input: there are no rows"):
-        open_source("-")
-
-
-def test_errors_on_standard_input_have_a_place_too(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Stdin(b"a,b\n" + b"1,2\n" * MANY + b"3,x\n"))
-    with pytest.raises(
-        SourceError, match=f"standard input, row {MANY + 1}, column 'b': 'x' is not a number"
-    ):
+    with pytest.raises(SourceError, match=f"standard input, row {MANY + 1}, column 'b': 'x' is"):
         list(open_source("-"))
 
 
@@ -307,11 +227,7 @@ def test_decimal_commas(tmp_path):
     names, rows = array_of(path, content, decimal=",")
     assert names == ["a", "b"]
     np.testing.assert_array_equal(rows, [[1.5, 2], [-325, np.nan]])
-    np.testing.assert_array_equal(rows, pd.read_csv(path, sep=";", decimal=","))
-    assert array_of(path, "1,5\t2\n0,5\t3\n", decimal=",", header=False)[1].tolist() == [
-        [1.5, 2],
-        [0.5, 3],
-    ]
+    assert rows_of(path, "1,5\t2\n0,5\t3\n", decimal=",", header=False)[1] == [[1.5, 2], [0.5, 3]]
     with pytest.raises(SourceError, match=r"'1\.5' in line 2.*--decimal ,"):
         opened(path, "a;b\n1.5;2\n1,5;3\n2;2\n", decimal=",")
     for wrong in ({"decimal": ";"}, {"decimal": ",", "delimiter": ","}):
@@ -321,17 +237,8 @@ def test_decimal_commas(tmp_path):
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
 def test_lines_before_the_header_and_comments(tmp_path, line_break):
-    lines = [
-        "Measured in May, by hand",
-        'the "second" line',
-        "# units: m, s",
-        "a,b",
-        "  # nothing",
-        "1,2",
-        '#3,"4',
-        "5,6",
-        "7,inf",
-    ]
+    before = ["Measured in May, by hand", 'the "second" line', "# units: m, s"]
+    lines = [*before, "a,b", "  # nothing", "1,2", '#3,"4', "5,6", "7,inf"]
     content = line_break.join(lines)
     source = opened(tmp_path / "a.csv", content, skip_lines=2, comment="#")
     assert source.feature_names == ["a", "b"]
@@ -347,61 +254,45 @@ def test_latin_1(tmp_path):
     content = "größe,b\n1,2\n".encode("latin-1")
     with pytest.raises(SourceError, match=r"not UTF-8: pass encoding='latin-1' \(--encoding\)"):
         opened(tmp_path / "a.csv", content)
-    names, rows = array_of(tmp_path / "a.csv", content, encoding="latin-1")
-    assert (names, rows.tolist()) == (["größe", "b"], [[1, 2]])
-    with_mark = codecs.BOM_UTF8 + "größe,b\n1,2\n".encode()
-    assert array_of(tmp_path / "a.csv", with_mark, encoding="utf-8")[0] == ["größe", "b"]
+    assert rows_of(tmp_path / "a.csv", content, encoding="latin-1") == (["größe", "b"], [[1, 2]])
     with pytest.raises(ValueError, match="encoding='latin-one' is not known"):
         opened(tmp_path / "a.csv", content, encoding="latin-one")
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
-def test_the_first_line_of_excel(tmp_path, line_break):
-    content = line_break.join(["sep=;", "a;b", "1;2", "3;x4", "5;6", ""])
-    source = opened(tmp_path / "a.csv", content, columns=["a"])
-    assert np.vstack(list(source)).tolist() == [[1], [3], [5]]
-    assert source.notes == []
+def test_the_first_line_of_excel(tmp_path):
+    content = "sep=;\r\na;b\r\n1;2\r\n3;x4\r\n5;6\r\n"
+    assert rows_of(tmp_path / "a.csv", content, columns=["a"]) == (["a"], [[1], [3], [5]])
     with pytest.raises(SourceError, match="'x4' in line 4"):
         opened(tmp_path / "a.csv", content)
-    assert array_of(tmp_path / "a.csv", "sep=^\na^b\n1^2\n")[0] == ["a", "b"]
 
 
-R_TABLE = '"x" "y"\n"1" 1.5 2\n"2" NA 4\n"3" 5 6\n'
+R_TABLES = {
+    "numbers": '"x" "y"\n"1" 1.5 2\n"2" 4.5 4\n',
+    "names of two words": '"x" "y"\n"Mazda RX4" 1.5 2\n"Fiat 128" 4.5 4\n',
+}
 
 
-R_NAMES = '"x" "y" "z"\n"Mazda RX4" 1.5 2 0\n"Fiat 128" 2.5 4 1\n'
-
-
-def test_r_writes_one_name_fewer_than_columns(tmp_path):
-    path = tmp_path / "a.txt"
+@pytest.mark.parametrize("rows", R_TABLES)
+def test_r_writes_one_name_fewer_than_columns(tmp_path, rows):
     with pytest.warns(OnepassWarning, match="left out the index of pandas or R"):
-        names, rows = array_of(path, R_TABLE)
-    assert names == ["x", "y"]
-    np.testing.assert_array_equal(rows, [[1.5, 2], [np.nan, 4], [5, 6]])
-    with pytest.warns(OnepassWarning, match="left out the index of pandas or R"):
-        names, rows = array_of(path, R_NAMES)
-    assert (names, rows.tolist()) == (["x", "y", "z"], [[1.5, 2, 0], [2.5, 4, 1]])
-    assert array_of(path, R_TABLE, keep_index=True)[0] == ["", "x", "y"]
+        found = rows_of(tmp_path / "a.txt", R_TABLES[rows])
+    assert found == (["x", "y"], [[1.5, 2], [4.5, 4]])
+    if rows == "numbers":
+        assert open_source(tmp_path / "a.txt", keep_index=True).feature_names == ["", "x", "y"]
 
 
 def test_names_that_come_twice_are_numbered(tmp_path):
-    content = "x,y,x,x.1,x\n1,2,3,4,5\n"
-    source = opened(tmp_path / "a.csv", content)
+    source = opened(tmp_path / "a.csv", "x,y,x,x.1,x\n1,2,3,4,5\n")
     assert source.feature_names == ["x", "y", "x.2", "x.1", "x.3"]
     assert source.notes[0].endswith("names that come twice are numbered: 'x'")
-    assert array_of(tmp_path / "a.csv", content, columns=["x.3", "x"])[1].tolist() == [[5, 1]]
-    names = opened(tmp_path / "a.csv", "x,x,y\n1,2,3\n").feature_names
-    assert names == pd.read_csv(tmp_path / "a.csv").columns.tolist() == ["x", "x.1", "y"]
+    assert next(iter(open_source(source.paths, columns=["x.3", "x"]))).tolist() == [[5, 1]]
 
 
 def test_true_and_false_are_one_and_zero_as_in_parquet(tmp_path):
-    content = "a,ok,b\n1,True,2\n2,false,3\n3,,4\n4,TRUE,5\n5,0,6\n" + "6,True,7\n" * 50
-    expected = [[1, 1, 2], [2, 0, 3], [3, np.nan, 4], [4, 1, 5], [5, 0, 6], *[[6, 1, 7]] * 50]
+    content = "ok,b\nTrue,2\nfalse,3\n,4\nTRUE,5\n0,6\n" + "True,7\n" * 50
     names, rows = array_of(tmp_path / "a.csv", content)
-    assert names == ["a", "ok", "b"]
-    np.testing.assert_array_equal(rows, expected)
-    only = array_of(tmp_path / "a.csv", content, columns=["ok"])[1]
-    np.testing.assert_array_equal(only, np.array(expected)[:, [1]])
+    assert names == ["ok", "b"]
+    np.testing.assert_array_equal(rows[:, 0], [1, 0, np.nan, 1, 0, *[1] * 50])
 
 
 def test_a_delimiter_at_the_end_of_each_line_makes_no_column(tmp_path):
@@ -455,48 +346,17 @@ def test_bad_choices_of_columns(tmp_path, options, message):
         opened(tmp_path / "a.csv", WIDE, **options)
 
 
-def test_the_lines_of_rows(tmp_path):
-    """Against Python's csv, which counts lines."""
-    plain = "a,b\n\n1,x\n\n\n" + "2,y\n" * 40
-    for content in (
-        plain,
-        plain + '3,"z\nz"\n\n4,"""\n"\n5,5" pipe\n',
-        plain.replace("\n", "\r\n"),
-    ):
-        source = opened(tmp_path / "a.csv", content, columns=["a"])
-        (table,) = source.tables
-        found = np.concatenate(list(table.lines()))
-        lines = (tmp_path / "a.csv").read_bytes().decode().splitlines()
-        values = np.vstack(list(source))[:, 0]
-        assert [lines[line - 1].split(",")[0] for line in found] == [f"{v:g}" for v in values]
-
-
 @pytest.mark.parametrize("batch_rows", [1, 3, 1000])
-def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows):
-    (tmp_path / "1.csv").write_text('a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9)
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_rows_are_numbered_as_an_editor_numbers_lines(tmp_path, batch_rows, line_break):
+    first = 'a,b\n\n1,x\n2,"y\n\n"\n' + "3,z\n" * 9 + '3,"""\n"\n\n5,5" pipe\n'
+    (tmp_path / "1.csv").write_bytes(first.replace("\n", line_break).encode())
     (tmp_path / "2.csv").write_text("# a note\na,b\n4,x\n")
     source = open_source(tmp_path, columns=["a"], comment="#", batch_rows=batch_rows)
     numbers = Columns(source, [], ["a"], numbered=True)
     taken = [numbers.add(end, block) for end, block in source.blocks()]
-    assert numbers.numbering == ["file", "line"]
-    assert pa.concat_tables(taken)["line"].to_pylist() == [3, 4, *range(7, 16), 3]
-
-
-@pytest.mark.parametrize("name", ["a.dat", "a.data", "a.text", "a.dat.gz"])
-def test_what_savetxt_writes(tmp_path, name):
-    rows = np.random.default_rng(0).standard_normal((50, 3))
-    for options in (
-        {},
-        {"fmt": "%12.5f"},
-        {"fmt": "%10.3e", "delimiter": "  "},
-        {"delimiter": ","},
-    ):
-        np.savetxt(tmp_path / name, rows, **options)
-        found = np.vstack(list(open_source(tmp_path / name, header=False)))
-        expected = np.loadtxt(
-            tmp_path / name, delimiter=options.get("delimiter", "").strip() or None
-        )
-        np.testing.assert_array_equal(found, expected)
+    lines = pa.concat_tables(taken)["line"].to_pylist()
+    assert lines == [3, 4, *range(7, 17), 19, 3]
 
 
 def test_a_format_for_any_name(tmp_path):
@@ -506,7 +366,5 @@ def test_a_format_for_any_name(tmp_path):
     assert len(open_source(tmp_path, format="csv").paths) == 3
     with pytest.raises(SourceError, match=r"format is unknown.*--format csv"):
         open_source(tmp_path / "a.log")
-    (tmp_path / "b.libsvm").write_text("1 1:2\n")
-    assert next(iter(open_source(tmp_path / "b.libsvm", format="svmlight"))).toarray() == [[2]]
     with pytest.raises(ValueError, match="format='xls'"):
         open_source(tmp_path / "a.log", format="xls")
