@@ -34,10 +34,7 @@ def stacked(blocks):
     return np.vstack([np.empty((0, 4)), *dense])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "expected"),
-    [("f8", "f8"), ("f4", "f4"), ("i2", "f8"), ("u1", "f8"), ("?", "f8")],
-)
+@pytest.mark.parametrize(("dtype", "expected"), [("f8", "f8"), ("f4", "f4"), ("i2", "f8")])
 def test_rows_and_types(make, dtype, expected):
     X = (ROWS * 3).astype(dtype)
     source = make(X)
@@ -46,9 +43,7 @@ def test_rows_and_types(make, dtype, expected):
         np.testing.assert_array_equal(stacked(blocks), X)
         for block in blocks:
             assert block.dtype == np.dtype(expected)
-            if not scipy.sparse.issparse(block):
-                assert type(block) is np.ndarray
-                assert block.flags.c_contiguous
+            assert scipy.sparse.issparse(block) or type(block) is np.ndarray
     assert source.n_features == 4
     assert source.n_rows in (23, None)
 
@@ -82,29 +77,6 @@ def test_the_place_of_a_bad_number_is_named(make, bad):
         ERM(1).fit(make(X))
 
 
-def test_large_numbers_are_fine_up_to_a_limit(make):
-    X = np.full((23, 4), LARGEST)
-    np.testing.assert_array_equal(stacked(make(X)), X)
-
-
-def test_memmap(tmp_path):
-    np.save(tmp_path / "a.npy", ROWS)
-    blocks = list(ArraySource(np.load(tmp_path / "a.npy", mmap_mode="r"), block_rows=4))
-    np.testing.assert_array_equal(stacked(blocks), ROWS)
-    assert type(blocks[0]) is np.ndarray
-
-
-def test_order_of_bytes():
-    for dtype in (">f8", ">f4", ">i2"):
-        (block,) = ArraySource((ROWS * 3).astype(dtype))
-        assert block.dtype == np.dtype("f4" if dtype == ">f4" else "f8")
-        np.testing.assert_array_equal(block, (ROWS * 3).astype(dtype))
-
-
-def test_empty_blocks_are_passed_over():
-    assert [len(block) for block in BlockSource([ROWS[:0], ROWS[:2], ROWS[:0]])] == [2]
-
-
 def test_nothing_is_read_before_it_is_asked_for():
     def blocks():
         read.append(1)
@@ -115,26 +87,20 @@ def test_nothing_is_read_before_it_is_asked_for():
     assert read == []
     assert source.n_features == 4
     assert len(read) == 1
-    generator = blocks()
-    source = BlockSource(generator)
-    np.testing.assert_array_equal(stacked(source), ROWS)
-    assert len(read) == 2
 
 
-def test_a_generator_is_used_once():
+def test_a_generator_is_used_once_and_not_mapped():
     source = BlockSource(ROWS[i : i + 6] for i in range(0, 23, 6))
     assert source.n_features == 4
     np.testing.assert_array_equal(stacked(source), ROWS)
-    with pytest.raises(SourceError, match="only once"):
-        list(source)
+    for again in (list, lambda source: source.map(np.abs)):
+        with pytest.raises(SourceError, match="only once"):
+            again(source)
 
 
 @pytest.mark.parametrize(
     "make_bad",
     [
-        lambda: ArraySource(np.ones(3)),
-        lambda: ArraySource(np.ones((0, 3))),
-        lambda: ArraySource(np.array([["a", "b"]])),
         lambda: ArraySource(np.ones((2, 2), dtype=complex)),
         lambda: ArraySource(scipy.sparse.csr_array((0, 3))),
         lambda: BlockSource([]).n_features,
@@ -148,27 +114,14 @@ def test_what_is_not_rows_is_refused(make_bad):
         make_bad()
 
 
-@pytest.mark.parametrize("kind", ["array", "one block", "list", "function"])
-def test_a_masked_entry_is_a_missing_one(kind):
-    X = np.ma.masked_array(ROWS.copy())
-    assert stacked(SOURCES[kind](X)).tolist() == ROWS.tolist()
-    X[17, 2] = np.ma.masked
-    assert np.argwhere(np.isnan(stacked(SOURCES[kind](X)))).tolist() == [[17, 2]]
-
-
-def test_masked_integers_and_small_floats_keep_their_precision():
-    X = np.ma.masked_equal(np.array([[1, 2], [3, 2]]), 3)
-    np.testing.assert_array_equal(stacked_any(ArraySource(X)), [[1, 2], [np.nan, 2]])
-    X = np.ma.masked_equal(np.array([[1, 2], [3, 2]], dtype=np.float32), 3)
-    assert stacked_any(ArraySource(X)).dtype == np.float32
-
-
-def test_half_precision_becomes_single_precision():
-    assert stacked_any(ArraySource(ROWS.astype(np.float16))).dtype == np.float32
-
-
-def stacked_any(source):
-    return np.vstack(list(source))
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [("f8", "f8"), ("f4", "f4"), ("f2", "f4"), (">f4", "f4"), ("i8", "f8")]
+)
+def test_masked_entries_are_missing_and_keep_their_precision(dtype, expected):
+    X = np.ma.masked_equal(np.array([[1, 2], [3, 2]], dtype=dtype), 3)
+    (block,) = ArraySource(X)
+    np.testing.assert_array_equal(block, [[1, 2], [np.nan, 2]])
+    assert block.dtype == expected
 
 
 def test_a_map_is_applied_at_every_iteration_and_from_every_position(make):
@@ -209,21 +162,12 @@ def test_a_map_that_changes_its_block_changes_no_row_of_the_caller():
 
 def test_errors_of_a_map_have_a_place():
     source = ArraySource(ROWS, block_rows=5)
-
-    def bad(block):
-        block[block == ROWS[17, 2]] = np.inf
-        return block
-
+    spoiled = source.map(lambda block: np.where(block == ROWS[17, 2], np.inf, block))
     with pytest.raises(ValueError, match=r"block after 15 rows contains inf at row 2, column 2"):
-        ERM(1).fit(source.map(bad))
+        ERM(1).fit(spoiled)
     with pytest.raises(SourceError, match=r"what the .* map returned has the shape \(5,\)"):
         source.map(lambda block: block[:, 0])
     widths = iter([4, 4, 3])
     uneven = source.map(lambda block: block[:, : next(widths)])
     with pytest.raises(ValueError, match="The block after 5 rows has 3 features, expected"):
         ERM(1).fit(uneven)
-
-
-def test_what_can_be_read_only_once_is_not_mapped():
-    with pytest.raises(SourceError, match="only once"):
-        BlockSource(iter([ROWS])).map(np.abs)

@@ -194,25 +194,6 @@ def test_standard_input(monkeypatch):
         list(open_source("-"))
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
-def test_long_files_go_on_with_any_line_break(tmp_path, line_break):
-    path = tmp_path / "a.csv"
-    lines = ["a,b", *(f"{i},0.5" for i in range(200_000))]
-    path.write_bytes(line_break.join(lines).encode())
-    rest = [block for _, block in open_source(path).blocks((0, 131_072))]
-    np.testing.assert_array_equal(np.vstack(rest)[:, 0], np.arange(131_072, 200_000))
-
-
-def test_stray_quotation_marks_make_up_no_rows(tmp_path):
-    path = tmp_path / "a.csv"
-    # An odd number of marks, and line breaks between others.
-    words = ['"1\n2,3"', '5" pipe']
-    lines = ["a,b", *(f"{i},{words[i == 10]}" for i in range(200_000))]
-    path.write_text("\n".join(lines))
-    found = np.vstack(list(open_source(path)))
-    np.testing.assert_array_equal(found[:, 0], np.arange(200_000))
-
-
 @pytest.mark.parametrize("text", [*csv.MISSING, " ", " NA", "NA  ", '"NA"', '""', "       -"])
 def test_what_is_missing_is_nan(tmp_path, text):
     content = f"a,b\n1,2\n{text},4\n" + "5,6\n" * 50 + f"7,{text}\n"
@@ -296,10 +277,8 @@ def test_true_and_false_are_one_and_zero_as_in_parquet(tmp_path):
 
 
 def test_a_delimiter_at_the_end_of_each_line_makes_no_column(tmp_path):
-    source = opened(tmp_path / "a.csv", "a,b,\n1,2,\n3,4,\n")
-    assert source.feature_names == ["a", "b"]
-    assert np.vstack(list(source)).tolist() == [[1, 2], [3, 4]]
-    assert "left out the last column, which is empty" in source.notes[0]
+    assert rows_of(tmp_path / "a.csv", "a,b,\n1,2,\n3,4,\n") == (["a", "b"], [[1, 2], [3, 4]])
+    assert "left out the last column, which is empty" in open_source(tmp_path / "a.csv").notes[0]
 
 
 WIDE = "id,x1,x2,x3,gene_a,gene_b,3-4\n1,2,3,4,5,6,7\n"
