@@ -1,7 +1,6 @@
-"""Generated csv files give the numbers that pandas reads from them, or a clear refusal."""
+"""Generated csv files give the numbers they were made of, or a clear refusal."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from onepass.sources import SourceError, open_source, plain_text
@@ -74,23 +73,15 @@ def make_csv(rng, path):
             lines.append("")
     content = line_break.join(lines) + (line_break if rng.random() < 0.8 else "")
     path.write_bytes(content.encode(encoding))
-    options = {"sep": delimiter, "encoding": encoding, "header": 0 if header else None}
+    options = {"delimiter": delimiter, "header": header}
     return options, numbers[:, ~is_text], [j for j in range(d) if not is_text[j]], names
-
-
-def by_pandas(path, options, columns):
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, **options).iloc[:, columns]
-    return table.map(lambda text: np.nan if text in MISSING else float(text)).to_numpy()
 
 
 def check_csv(rng, path):
     options, numbers, columns, names = make_csv(rng, path)
-    if "\r" not in path.read_bytes().decode(options["encoding"]).replace("\r\n", "\n"):
-        # With CR alone pandas loses an empty value at the beginning of a row.
-        np.testing.assert_array_equal(by_pandas(path, options, columns), numbers)
     keywords = {"columns": columns}
     if rng.random() < 0.5:
-        keywords |= {"delimiter": options["sep"], "header": options["header"] == 0}
+        keywords |= options
     refused = 0
     try:
         source = open_source(path, **keywords)
@@ -98,8 +89,8 @@ def check_csv(rng, path):
         if "names or data" not in str(error):
             raise
         refused = 1
-        source = open_source(path, columns, header=options["header"] == 0)
-    expected = [names[j] for j in columns] if options["header"] == 0 else [str(j) for j in columns]
+        source = open_source(path, columns, header=options["header"])
+    expected = [names[j] for j in columns] if options["header"] else [str(j) for j in columns]
     assert source.feature_names == expected
     np.testing.assert_array_equal(np.vstack(list(source)), numbers)
     start = int(rng.integers(len(numbers)))

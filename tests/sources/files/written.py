@@ -23,56 +23,32 @@ def csv_text(rows, names=None):
     return "\n".join(([",".join(names)] if names else []) + lines) + "\n"
 
 
-def write_csv(path, rows):
-    path.write_text(csv_text(rows, [f"c{j}" for j in range(rows.shape[1])]))
-
-
 def write_csv_gz(path, rows):
     path.write_bytes(gzip.compress(csv_text(rows).encode()))
 
 
-def compress(kind, content):
-    if kind == "gz":
-        return gzip.compress(content)
-    if kind == "bz2":
-        return bz2.compress(content)
-    return pa.Codec("zstd").compress(content, asbytes=True)
-
-
-def write_delimited(delimiter, kind=None):
+def write_delimited(delimiter, compress=bytes):
     def write(path, rows):
         names = [f"c{j}" for j in range(rows.shape[1])]
-        content = csv_text(rows, names).replace(",", delimiter).encode()
-        path.write_bytes(content if kind is None else compress(kind, content))
+        path.write_bytes(compress(csv_text(rows, names).replace(",", delimiter).encode()))
 
     return write
 
 
-def write_arrow(path, rows):
-    table = arrow_table(rows)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=11)
+def write_arrow(make):
+    def write(path, rows):
+        table = arrow_table(rows)
+        with make(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=11)
 
-
-def write_arrow_stream(path, rows):
-    table = arrow_table(rows)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=11)
-
-
-def _chunks(rows):
-    return {"chunks": (5, 2), "compression": "gzip"} if len(rows) else {}
+    return write
 
 
 def write_h5(path, rows):
+    chunks = {"chunks": (5, 2), "compression": "gzip"} if len(rows) else {}
     with h5py.File(path, "w") as file:
-        file.create_dataset("group/rows", data=rows, **_chunks(rows))
+        file.create_dataset("group/rows", data=rows, **chunks)
         file["label"] = np.arange(len(rows))
-
-
-def write_zarr(path, rows):
-    array = zarr.create_array(path, shape=rows.shape, dtype=rows.dtype, chunks=(7, 2))
-    array[:] = rows
 
 
 def write_zarr_group(path, rows):
@@ -81,13 +57,18 @@ def write_zarr_group(path, rows):
     group.create_array("label", shape=(3,), dtype="f8")[:] = 0
 
 
-def write_svmlight(path, rows, base=1, kind=None):
+def write_svmlight(path, rows, base=1, compress=bytes):
     lines = []
     for i, row in enumerate(rows.astype(np.float64).tolist()):
         entries = [f"{j + base}:{value!r}" for j, value in enumerate(row) if value or j == 0]
         lines.append(" ".join([str(i % 3), *entries]))
-    content = "".join(f"{line}\n" for line in lines).encode()
-    path.write_bytes(content if kind is None else compress(kind, content))
+    path.write_bytes(compress("".join(f"{line}\n" for line in lines).encode()))
+
+
+def write_sparse_parts(path, rows):
+    matrix = scipy.sparse.csr_matrix(rows)
+    parts = {name: getattr(matrix, name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez(path, **parts)
 
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.bz2", ".txt.zst")
@@ -99,28 +80,23 @@ WRITERS = {
     "deflated.npz": lambda path, rows: np.savez_compressed(path, rows=rows),
     "fortran.npz": lambda path, rows: np.savez_compressed(path, np.asfortranarray(rows)),
     "sparse.npz": lambda path, rows: scipy.sparse.save_npz(path, scipy.sparse.csr_array(rows)),
-    "plain-sparse.npz": lambda path, rows: np.savez(
-        path,
-        **{key: getattr(scipy.sparse.csr_matrix(rows), key) for key in ("data", "indices")},
-        indptr=scipy.sparse.csr_matrix(rows).indptr,
-        shape=rows.shape,
-    ),
-    "a.csv": write_csv,
+    "plain-sparse.npz": write_sparse_parts,
+    "a.csv": write_delimited(","),
     "a.csv.gz": write_csv_gz,  # without header
     "a.tsv": write_delimited("\t"),
     "a.txt": write_delimited(" "),
-    "a.csv.bz2": write_delimited(";", "bz2"),
-    "a.txt.zst": write_delimited("|", "zst"),
+    "a.csv.bz2": write_delimited(";", bz2.compress),
+    "a.txt.zst": write_delimited("|", lambda text: pa.Codec("zstd").compress(text, asbytes=True)),
     "a.parquet": lambda path, rows: pa.parquet.write_table(
         arrow_table(rows), path, row_group_size=9
     ),
-    "a.arrow": write_arrow,
-    "stream.arrow": write_arrow_stream,
+    "a.arrow": write_arrow(pa.ipc.new_file),
+    "stream.arrow": write_arrow(pa.ipc.new_stream),
     "a.feather": lambda path, rows: pa.feather.write_feather(arrow_table(rows), str(path)),
     "a.h5": write_h5,
-    "a.zarr": write_zarr,
+    "a.zarr": lambda path, rows: zarr.create_array(path, data=rows, chunks=(7, 2)),
     "group.zarr": write_zarr_group,
     "a.svmlight": write_svmlight,
-    "a.svmlight.gz": lambda path, rows: write_svmlight(path, rows, kind="gz"),
+    "a.svmlight.gz": lambda path, rows: write_svmlight(path, rows, compress=gzip.compress),
     "zero.svmlight": lambda path, rows: write_svmlight(path, rows, base=0),
 }
