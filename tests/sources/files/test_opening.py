@@ -128,13 +128,6 @@ def test_arrays_of_other_dimensions_are_not_passed_over(tmp_path):
         open_source(tmp_path / "b.npz")
 
 
-@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 2, 2)), np.ones((2, 0)), np.array(1.0)])
-def test_arrays_that_are_not_rows(tmp_path, array):
-    np.save(tmp_path / "a.npy", array)
-    with pytest.raises(SourceError, match=r"a\.npy: an array of shape"):
-        open_source(tmp_path / "a.npy")
-
-
 @pytest.mark.parametrize("shape", [(-3, 4), (-3, -4), (3, -4), (-3,)])
 def test_negative_lengths_in_a_header(tmp_path, shape):
     with open(tmp_path / "a.npy", "wb") as file:
@@ -223,3 +216,10 @@ def test_a_named_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, nam
     for path in (tmp_path / name, tmp_path / "device" / name):
         with pytest.raises(SourceError, match="not a file; read a pipe as csv on standard input"):
             open_source(path)
+
+
+@pytest.mark.parametrize("array", [np.ones((2, 0)), np.array(1.0)])
+def test_arrays_that_are_not_rows(tmp_path, array):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(SourceError, match=r"a\.npy: an array of shape"):
+        open_source(tmp_path / "a.npy")
