@@ -8,10 +8,6 @@ import pytest
 from onepass.sources.files import read_ahead
 
 
-def test_everything_comes_in_order():
-    assert list(read_ahead((i for i in range(1000)), lambda: None)) == list(range(1000))
-
-
 def test_errors_come_where_they_happen():
     def numbers():
         yield 1

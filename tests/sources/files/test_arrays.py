@@ -20,9 +20,10 @@ def read(path, **options):
 
 
 def test_some_of_very_many_sparse_columns(tmp_path):
-    matrix = scipy.sparse.csr_matrix(([1.0], ([0], [(1 << 28) - 1])), shape=(1, 1 << 28))
+    last = (1 << 28) - 1
+    matrix = scipy.sparse.csr_matrix(([1.0], ([0], [last])), shape=(1, last + 1))
     scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
-    (block,) = open_source(tmp_path / "a.npz", columns=[(1 << 28) - 1, 0])
+    (block,) = open_source(tmp_path / "a.npz", columns=[last, 0])
     assert block.toarray().tolist() == [[1, 0]]
 
 
@@ -46,16 +47,15 @@ def test_compressed_sparse_files_are_read_forward_only(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["a.h5", "a.zarr"])
 def test_no_chunk_is_read_twice(tmp_path, monkeypatch, name, chunks):
     """However few rows are in a block, and wherever reading begins."""
-    kind, seen = (h5py.Dataset if name == "a.h5" else zarr.Array), []
     if name == "a.h5":
+        kind = h5py.Dataset
         with h5py.File(tmp_path / name, "w") as file:
             file.create_dataset("a", data=ROWS, chunks=chunks, compression="gzip")
     else:
+        kind = zarr.Array
         zarr.create_array(tmp_path / name, data=ROWS, chunks=chunks)
-    get = kind.__getitem__
-    monkeypatch.setattr(
-        kind, "__getitem__", lambda self, rows: seen.append(rows) or get(self, rows)
-    )
+    get, seen = kind.__getitem__, []
+    monkeypatch.setattr(kind, "__getitem__", lambda at, rows: seen.append(rows) or get(at, rows))
     monkeypatch.setattr("onepass.sources.base.READ_BYTES", 10 * 4 * 8)
     source = open_source(tmp_path / name, batch_rows=4)
     np.testing.assert_array_equal(np.vstack(list(source)), ROWS)
@@ -132,14 +132,13 @@ def test_a_plug_in_that_is_missing_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", ["compressor", "filters"])
 def test_pickled_codecs_are_refused(tmp_path, place):
     """Reading them executes code where numcodecs is old."""
-    (tmp_path / "a.zarr").mkdir()
     pickled = {"id": "pickle", "protocol": 4}
     codecs = {"compressor": pickled, "filters": [{"id": "vlen-utf8"}]}
     if place == "filters":
         codecs = {"compressor": None, "filters": [pickled]}
     array = {"shape": [9, 2], "chunks": [9, 2], "dtype": "|O", "fill_value": "", "order": "C"}
-    text = json.dumps({"zarr_format": 2, **array, **codecs})
-    (tmp_path / "a.zarr" / ".zarray").write_text(text)
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / ".zarray").write_text(json.dumps({"zarr_format": 2, **array, **codecs}))
     with pytest.raises(SourceError, match="pickle"):
         open_source(tmp_path / "a.zarr")
 
