@@ -10,6 +10,7 @@ import scipy.sparse
 from onepass import ERM
 from onepass.sources import ArraySource, BlockSource, SourceError
 from onepass.sources.base import LARGEST
+from tests.sources.files.test_formats import dense
 
 ROWS = np.random.default_rng(0).standard_normal((23, 4))
 SOURCES = {
@@ -30,8 +31,7 @@ def make(request):
 
 
 def stacked(blocks):
-    dense = [block.toarray() if scipy.sparse.issparse(block) else block for block in blocks]
-    return np.vstack([np.empty((0, 4)), *dense])
+    return np.vstack([np.empty((0, 4)), *map(dense, blocks)])
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [("f8", "f8"), ("f4", "f4"), ("i2", "f8")])
@@ -78,15 +78,11 @@ def test_the_place_of_a_bad_number_is_named(make, bad):
 
 
 def test_nothing_is_read_before_it_is_asked_for():
-    def blocks():
-        read.append(1)
-        yield ROWS
-
     read = []
-    source = BlockSource(blocks)
+    source = BlockSource(lambda: (read.append(1) or ROWS for _ in range(1)))
     assert read == []
     assert source.n_features == 4
-    assert len(read) == 1
+    assert read == [1]
 
 
 def test_a_generator_is_used_once_and_not_mapped():
@@ -151,12 +147,9 @@ def test_a_map_may_leave_out_rows():
 
 
 def test_a_map_that_changes_its_block_changes_no_row_of_the_caller():
-    def double(block):
-        block *= 2
-        return block
-
     X = ROWS.copy()
-    np.testing.assert_array_equal(stacked(ArraySource(X).map(double)), 2 * ROWS)
+    source = ArraySource(X).map(lambda block: np.multiply(block, 2, out=block))
+    np.testing.assert_array_equal(stacked(source), 2 * ROWS)
     np.testing.assert_array_equal(X, ROWS)
 
 

@@ -21,13 +21,7 @@ def test_errors_come_where_they_happen():
 
 def test_it_reads_four_ahead_and_no_more():
     made = []
-
-    def numbers():
-        for i in range(100):
-            made.append(i)
-            yield i
-
-    ahead = read_ahead(numbers(), lambda: None)
+    ahead = read_ahead((made.append(i) or i for i in range(100)), lambda: None)
     assert next(ahead) == 0
     deadline = time.monotonic() + 10
     while len(made) < 5 and time.monotonic() < deadline:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -36,11 +37,7 @@ GOOD = {
     "quoted": ('"a","b,\nc"\n"1","2"\n3,"4"\n', ["a", "b,\nc"], [[1, 2], [3, 4]]),
     "spaces": (" a , b\n 1 , 2\n3,4 \n", ["a", "b"], [[1, 2], [3, 4]]),
     "exponents": ("1e3,-.5\n+2.,1E-2\n", None, [[1000, -0.5], [2, 0.01]]),
-    "a later fraction": (
-        "a,b\n" + "1,2\n" * 50 + "1.5,2\n",
-        ["a", "b"],
-        [[1, 2]] * 50 + [[1.5, 2]],
-    ),
+    "a later fraction": ("a\n" + "1\n" * 50 + "1.5\n", ["a"], [[1]] * 50 + [[1.5]]),
     "not UTF-8": (b"a,b\n1,caf\xe9\n2,x\n", ["a"], [[1], [2]]),
     "zeros first": ("0,0\n0.5,1\n", None, [[0, 0], [0.5, 1]]),
     "a delimiter at each end": ("a,b,\n1,2,\n3,4,\n", ["a", "b"], [[1, 2], [3, 4]]),
@@ -89,14 +86,12 @@ def test_the_index_of_pandas_is_left_out(tmp_path):
     assert open_source(tmp_path / "a.csv", columns=[0, 2]).feature_names == ["", "1"]
 
 
-TEXT = 'x,city,y\n1,Oslo,2\n3,"Rio\nde ""J""",4\n5,,6\n'
-
-
 def test_columns_without_a_number_are_left_out(tmp_path):
     path = tmp_path / "a.csv"
-    assert rows_of(path, TEXT) == (["x", "y"], [[1, 2], [3, 4], [5, 6]])
+    content = 'x,city,y\n1,Oslo,2\n3,"Rio\nde ""J""",4\n5,,6\n'
+    assert rows_of(path, content) == (["x", "y"], [[1, 2], [3, 4], [5, 6]])
     assert "left out columns that are not numbers: 'city'" in open_source(path).notes[0]
-    assert rows_of(path, TEXT, columns=["y"]) == (["y"], [[2], [4], [6]])
+    assert rows_of(path, content, columns=["y"]) == (["y"], [[2], [4], [6]])
     with pytest.raises(SourceError, match=r"column 'city': contains text .*--exclude"):
         open_source(path, columns=["x", "city"])
 
@@ -168,25 +163,21 @@ def test_a_text_far_behind_is_named(tmp_path, text):
     assert f"a.csv, line {MANY + 2}, column 'b': {text!r} is not a number" in str(error.value)
 
 
-class Stdin:
-    def __init__(self, content):
-        self.buffer = io.BytesIO(content)
-
-
 def test_standard_input(monkeypatch):
+    def given(content):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        return open_source("-")
+
     content = b"a,b\n" + b"".join(b"%d,%d\n" % (i, -i) for i in range(30_000))
-    monkeypatch.setattr(sys, "stdin", Stdin(content))
-    source = open_source("-")
+    source = given(content)
     assert source.feature_names == ["a", "b"]
     assert np.vstack(list(source)).tolist() == [[i, -i] for i in range(30_000)]
     with pytest.raises(SourceError, match="standard input: it can be read only once"):
         list(source)
-    monkeypatch.setattr(sys, "stdin", Stdin(content))
-    rest = [block for _, block in open_source("-").blocks((0, 29_990))]
+    rest = [block for _, block in given(content).blocks((0, 29_990))]
     assert np.vstack(rest).tolist() == [[i, -i] for i in range(29_990, 30_000)]
-    monkeypatch.setattr(sys, "stdin", Stdin(b"a,b\n" + b"1,2\n" * MANY + b"3,x\n"))
     with pytest.raises(SourceError, match=f"standard input, row {MANY + 1}, column 'b': 'x' is"):
-        list(open_source("-"))
+        list(given(b"a,b\n" + b"1,2\n" * MANY + b"3,x\n"))
 
 
 @pytest.mark.parametrize("text", [*csv.MISSING, " ", " NA", "NA  ", '"NA"', '""', "       -"])

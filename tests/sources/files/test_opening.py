@@ -48,7 +48,6 @@ def test_folder_and_patterns(folder):
     ("path", "message"),
     [
         ("none.csv", "none.csv: there is no such file"),
-        ("a.cvs", "a.cvs: there is no such file"),
         ("*.npy", "no file matches"),
         ("a.doc", "the format is unknown; known suffixes are .npy, .npz, .csv"),
         ("a.npy.gz", "the format is unknown"),
@@ -59,12 +58,9 @@ def test_folder_and_patterns(folder):
 )
 def test_nothing_to_open(tmp_path, monkeypatch, path, message):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.doc").write_text("1,2")
-    (tmp_path / "a.npy.gz").write_text("1,2")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "mixed").mkdir()
-    (tmp_path / "mixed/a.csv").write_text("1,2")
-    np.save(tmp_path / "mixed/b.npy", ROWS)
+    for name in ("a.doc", "a.npy.gz", "empty/notes", "mixed/a.csv", "mixed/b.npy"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1,2")
     with pytest.raises(SourceError, match=message):
         open_source(path)
 
@@ -194,17 +190,12 @@ def test_standard_input_is_given_once():
         open_source(["-", "-"])
 
 
-@pytest.mark.parametrize("kind", ["a.parquet", "a.feather"])
-def test_two_arrow_columns_of_one_name_are_refused(tmp_path, kind):
+def test_two_arrow_columns_of_one_name_are_refused(tmp_path):
     table = pa.table([pa.array([1.0, 2.0])] * 3, names=["a", "a", "b"])
-    if kind == "a.parquet":
-        pa.parquet.write_table(table, tmp_path / kind)
-    else:
-        with pa.ipc.new_file(tmp_path / kind, table.schema) as writer:
-            writer.write_table(table)
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
     for columns in (None, ["b"], [1, 2]):
         with pytest.raises(SourceError, match="column 'a': two columns have this name"):
-            open_source(tmp_path / kind, columns=columns)
+            open_source(tmp_path / "a.parquet", columns=columns)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

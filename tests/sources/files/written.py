@@ -53,8 +53,8 @@ def write_h5(path, rows):
 
 def write_zarr_group(path, rows):
     group = zarr.create_group(path)
-    group.create_array("rows", shape=rows.shape, dtype=rows.dtype)[:] = rows
-    group.create_array("label", shape=(3,), dtype="f8")[:] = 0
+    group.create_array("rows", data=rows)
+    group.create_array("label", data=np.zeros(3))
 
 
 def write_svmlight(path, rows, base=1, compress=bytes):
