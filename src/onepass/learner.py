@@ -52,8 +52,10 @@ class ChunkTaker(State):
         The rows that wait for a chunk to fill.
     """
 
-    dense_columns: ClassVar[int] = 0  # up to which sparse rows are made dense, a chunk at a time
-    most_entries: ClassVar[float] = math.inf  # of sparse rows, after which a chunk ends
+    # Sparse rows with at most this many columns are made dense, one chunk at a time.
+    dense_columns: ClassVar[int] = 0
+    # A chunk of sparse rows ends as soon as it stores this many entries.
+    most_entries: ClassVar[float] = math.inf
 
     def __init__(self, stream: Stream, batch_size: int = 1) -> None:
         is_sparse = stream.is_sparse and stream.d > self.dense_columns
@@ -98,8 +100,9 @@ class ChunkTaker(State):
     ) -> Self:
         """Return the learner of more checked rows (r, d) of the stream's type, weights (r,).
 
-        `has_gaps` says whether entries of them are missing. With `copies`, a copy learns if they
-        fill a chunk: other threads can read this one, as it only gets more rows in its buffer.
+        `has_gaps` says whether entries of them are missing. With `copies`, a copy learns from rows
+        that fill a chunk, and is returned. This learner then does not change, and otherwise only
+        its buffer grows, so other threads can keep reading it.
         """
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
@@ -118,9 +121,9 @@ class ChunkTaker(State):
         return learner
 
     def _chunk_end(self, rows: Rows, start: int, length: int) -> int:
-        """Return the row before which a chunk ends, beyond all rows where more have to come.
+        """Return the index after a chunk's last row, beyond all rows if they do not fill it.
 
-        It begins with the rows that wait, goes on with row `start`, and is so long at most.
+        The chunk begins with the waiting rows, continues at `start`, and has at most `length` rows.
         """
         stop = start + length - self.buffer.count
         if self.stream.is_sparse and not isinstance(rows, np.ndarray):

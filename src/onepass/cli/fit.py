@@ -23,7 +23,7 @@ from onepass.cli.commands import ALGORITHMS
 from onepass.cli.data import Points, expected_rows, prepare_output, progress_over, warn_of_repeats
 from onepass.cli.program import Failure, hiding_interrupts, note, noting_signals, say, warn
 from onepass.distributed import fit as fit_on_shards
-from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in
+from onepass.estimators.checkpoint import Checkpoint, describe_run, rows_in_checkpoint
 from onepass.extras import require
 from onepass.persistence.archive import ModelFileError
 from onepass.progress import pass_label
@@ -39,7 +39,7 @@ from onepass.sources import Position
 from onepass.sources.files import FileSource
 
 MOST_COMPONENTS = 10  # if their number is not given
-LEAST_ROWS = 1000  # with fewer, angles are rough themselves
+LEAST_ROWS_FOR_ANGLES = 1000  # with fewer rows, angles are too uncertain to stop on
 _PARAMS = ("center", "scale", "robust", "half_life", "passes")  # of estimators
 
 
@@ -114,7 +114,7 @@ def fit(
     if is_there and not resume:
         warn(f"{checkpoint} of an interrupted run is replaced; --resume would have continued it")
     resume &= is_there
-    replaced = 0 if resume else _written(checkpoint)
+    old_mtime = 0 if resume else _mtime_ns(checkpoint)
     words = [word for word in ctx.obj if word != "--resume"]
     begin = time.monotonic()
     try:
@@ -133,13 +133,13 @@ def fit(
             model = _fit_here(model, source, output, kept, resume, until_angle)
     except Stopped as stopped:
         rest = ", and nothing is saved"
-        if rows := _saved_rows(checkpoint, replaced):
+        if rows := _saved_rows(checkpoint, old_mtime):
             rest = f"; {rows:,} rows are saved. To continue:\n  {shlex.join([*words, '--resume'])}"
         say(f"onepass: stopped{rest}", err=True)
         ctx.exit(128 + stopped.number)
     except Exception as error:
         failure = program.in_a_line(error, ctx.obj)
-        if rows := _saved_rows(checkpoint, replaced):
+        if rows := _saved_rows(checkpoint, old_mtime):
             safe = f"{rows:,} rows are safe in {checkpoint}, and --resume continues from there"
             failure = Failure(f"{failure.message}; {safe}", failure.exit_code)
         raise failure from error
@@ -229,7 +229,7 @@ def _fit_here(
         except (KeyError, TypeError) as error:
             raise ModelFileError(f"{kept.path}: not a valid checkpoint: {error!r}") from error
         note(f"continuing after {(further or model.learner_).rows_seen:,} rows")
-    done, look_at = False, LEAST_ROWS
+    done, look_at = False, LEAST_ROWS_FOR_ANGLES
     # Without a checkpoint a signal ends the work at once: the next row may never come.
     heard: Any = nullcontext([]) if kept is None else noting_signals()
     with heard as signals:
@@ -270,7 +270,7 @@ def _fit_here(
 
 def _fit_on_workers(model: Any, source: FileSource, client: Any, **options: Any) -> Any:
     """Return the model of all rows, learned by other processes."""
-    done = rows_in(options["checkpoint"]) if options["resume"] else 0
+    done = rows_in_checkpoint(options["checkpoint"]) if options["resume"] else 0
     if done:
         note(f"continuing after {done:,} rows")
     # The first signal ends the waiting at once; what the workers were working on is lost.
@@ -295,14 +295,14 @@ def _save(model: Any, output: str) -> None:
         os.unlink(f"{output}.checkpoint")
 
 
-def _written(path: str) -> int:
+def _mtime_ns(path: str) -> int:
     """Return when a file was written, in nanoseconds; 0 if there is none."""
     return os.stat(path).st_mtime_ns if os.path.exists(path) else 0
 
 
-def _saved_rows(checkpoint: str, replaced: int) -> int:
+def _saved_rows(checkpoint: str, old_mtime: int) -> int:
     """Return how many rows a checkpoint has, if it was written after the one that it replaces."""
-    return rows_in(checkpoint) if _written(checkpoint) not in (0, replaced) else 0
+    return rows_in_checkpoint(checkpoint) if _mtime_ns(checkpoint) not in (0, old_mtime) else 0
 
 
 @contextmanager

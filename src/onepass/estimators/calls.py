@@ -176,12 +176,12 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                     ):
                         self._learner = learner.push(X, has_gaps=has_missing(X), copies=True)
                         return self
-                self._learn_checked(X, sample_weight, whole=whole)
+                self._learn_or_undo(X, sample_weight, whole=whole)
                 return self
             finally:
                 turn.is_taken = False
 
-    def _learn_checked(self, X: Any, sample_weight: Any, *, whole: bool) -> None:
+    def _learn_or_undo(self, X: Any, sample_weight: Any, *, whole: bool) -> None:
         """Learn from rows of any kind; a `whole` stream replaces what was learned before."""
         twin = object.__new__(type(self))  # everything happens to a copy of the attributes
         twin.__dict__ = dict(self.__dict__)
@@ -245,7 +245,7 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         while True:
             label = pass_label("fit", 1 if further is None else further.number, self.passes)
             with Progress(label, X.n_rows, visible=self.verbose > 0) as progress:
-                for _, rows in self._blocks_learned(X, further=further):
+                for _, rows in self._learn_each_block(X, further=further):
                     progress.advance(rows)
                     if progress.wants_captured():
                         progress.captured(self.captured_.mean)
@@ -253,15 +253,15 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             if further is None:
                 return
 
-    def next_pass(self, done: Any = None) -> Any:
-        """Return what `learn_blocks` needs to read a source again; None if that is done.
+    def next_pass(self, previous: Any = None) -> Any:
+        """Return the next pass for `learn_blocks`, or None if no more is needed.
 
-        `done` is what this method returned before, once all rows were read with it. The learner
-        itself changes: no other thread may read meanwhile.
+        `previous` is the pass just completed, None after the first. The learner itself changes: no
+        other thread may read meanwhile.
         """
         assert self._learner is not None
         self._snapshot = None
-        return self._learner.next_pass(done, self.passes or 1)
+        return self._learner.next_pass(previous, self.passes or 1)
 
     def learn_blocks(
         self, source: Source, start: Position | None = None, further: Any = None
@@ -282,9 +282,9 @@ class Estimator(Attributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         if self._learner is None:
             self._begin()
-        yield from self._blocks_learned(source, start, further)
+        yield from self._learn_each_block(source, start, further)
 
-    def _blocks_learned(
+    def _learn_each_block(
         self, source: Source, start: Position | None = None, further: Any = None
     ) -> Iterator[tuple[Position, int]]:
         """Learn from blocks, and yield position and number of rows after each."""

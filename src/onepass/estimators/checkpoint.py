@@ -108,7 +108,7 @@ class Checkpoint:
         return model, progress, further
 
 
-def rows_in(path: str | os.PathLike[str]) -> int:
+def rows_in_checkpoint(path: str | os.PathLike[str]) -> int:
     """Return how many rows the model of a checkpoint has learned from."""
     return int(archive.read(path)[0]["n_samples_seen"])
 

@@ -67,7 +67,7 @@ class PCALearner(Learner):
     Attributes
     ----------
     kept, settled : list of KeptRows, list of SecondMoment or Sketch
-        One of them has one element, of all rows as they came: the first one while they are few.
+        Exactly one of the two has an element: `kept` while rows are few, `settled` afterwards.
     segments : Segments
         Sums over parts of the stream, of all rows as they came.
     bounded : list of Bounded
@@ -78,7 +78,8 @@ class PCALearner(Learner):
         All that were learned from, those before the directions and those since, in units of rows
         that count fully.
     counted : int
-        How many components further passes were for, until more rows come; 0 if there were none.
+        The number of components that further passes were made for; 0 if there were none, or if
+        rows came since.
     is_double : bool
         Whether float32 rows are multiplied in double precision, until single is known to do.
     lengths : LongRows
@@ -228,10 +229,10 @@ class PCALearner(Learner):
             self._settle()
         moment = self.moment
         is_first = not moment.weight > 0.0
-        # Only errors of rows need directions where segments have whole second moments: those of the
-        # last rows would be found for nothing.
-        is_late = self.segments.is_whole
-        if is_late and not is_first and self.rows_since >= self.rows_found:
+        # With whole second moments only row errors use directions, so they are found just before a
+        # chunk is evaluated: after the last chunk nothing would use them.
+        finds_before = self.segments.is_whole
+        if finds_before and not is_first and self.rows_since >= self.rows_found:
             self._find_directions()
         rows = scaled = self._about(values, filled, weights)
         if self.scale:
@@ -253,7 +254,7 @@ class PCALearner(Learner):
             self._evaluate(scaled)
         self.rows += len(weights)
         self.rows_since += len(weights)
-        if not is_late and self.rows_since >= self.rows_found:
+        if not finds_before and self.rows_since >= self.rows_found:
             self._find_directions()
         if not is_framed:
             for (_, segments), counts in zip(self.sums, counted, strict=True):
@@ -306,7 +307,7 @@ class PCALearner(Learner):
         return found
 
     def _forget(self, weights: Doubles) -> None:
-        """Let sums count less before rows of weights (r,): poorer models have completed theirs.
+        """Fade the sums before rows with weights (r,): poorer models filled earlier gaps.
 
         The share of the new rows in all sums becomes r / (q (n + r)), the step of online EM.
         """
