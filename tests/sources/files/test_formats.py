@@ -92,10 +92,10 @@ def test_goes_on_from_every_position(written):
 def test_slices(written):
     source = open_source([written(ROWS[:13], "1"), written(ROWS[13:], "2")], batch_rows=4)
     for begin, end in [((0, 5), (0, 9)), ((0, 5), (1, 3)), ((1, 2), None), (None, (0, 13))]:
-        rows = [None if at is None else 13 * at[0] + at[1] for at in (begin, end)]
-        np.testing.assert_array_equal(stacked(source[begin:end]), ROWS[slice(*rows)])
+        first, last = (at and 13 * at[0] + at[1] for at in (begin, end))
+        np.testing.assert_array_equal(stacked(source[begin:end]), ROWS[first:last])
         if knows_its_rows(written.name):
-            np.testing.assert_array_equal(stacked(source[slice(*rows)]), ROWS[slice(*rows)])
+            np.testing.assert_array_equal(stacked(source[first:last]), ROWS[first:last])
     if not knows_its_rows(written.name):
         with pytest.raises(SourceError, match="its rows are not counted"):
             source[3:20]
@@ -104,12 +104,11 @@ def test_slices(written):
 def test_columns(written):
     """Of a source that was sent elsewhere."""
     path = written(ROWS)
-    named = not written.name.endswith(HAVE_NO_NAMES)
+    names = [*"01234"] if written.name.endswith(HAVE_NO_NAMES) else [f"c{j}" for j in range(5)]
     source = pickle.loads(pickle.dumps(open_source(path, columns=[3, 0])))
     np.testing.assert_array_equal(stacked(source, 2), ROWS[:, [3, 0]])
-    assert source.feature_names == (["c3", "c0"] if named else ["3", "0"])
-    source = open_source(path, columns=["c4"] if named else ["4"])
-    np.testing.assert_array_equal(stacked(source, 1), ROWS[:, [4]])
+    assert source.feature_names == [names[3], names[0]]
+    np.testing.assert_array_equal(stacked(open_source(path, columns=names[4:]), 1), ROWS[:, [4]])
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e101])

@@ -23,11 +23,13 @@ print(rows, peak() - before)
 """
 
 
-def taken(path):
-    """Return how many rows a file has, and how much memory it takes to read it, in kB."""
+def taken(path, rows):
+    """Return how much memory it takes to read a file of so many rows, in kB."""
     command = [sys.executable, "-c", READ, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return tuple(map(int, done.stdout.split()))
+    found, kilobytes = map(int, done.stdout.split())
+    assert found == rows
+    return kilobytes
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
@@ -38,9 +40,7 @@ def test_wide_csv_files_take_little_for_each_column(tmp_path):
     """pyarrow holds what stands for a missing value once for each column."""
     rows = [",".join(str(10 * i + j % 7 + 0.5) for j in range(8000)) for i in range(12)]
     (tmp_path / "a.csv").write_text("\n".join(["c" + ",c" * 7999, *rows]) + "\n")
-    rows, kilobytes = taken(tmp_path / "a.csv")
-    assert rows == 12
-    assert kilobytes < 8000 * 20
+    assert taken(tmp_path / "a.csv", 12) < 8000 * 20
 
 
 @linux
@@ -48,9 +48,7 @@ def test_lists_take_little(tmp_path):
     numbers = np.random.default_rng(0).standard_normal(120_000 * 384, dtype=np.float32)
     column = pa.FixedSizeListArray.from_arrays(numbers, 384).cast(pa.list_(pa.float32()))
     pa.parquet.write_table(pa.table({"embedding": column}), tmp_path / "a.parquet")
-    rows, kilobytes = taken(tmp_path / "a.parquet")
-    assert rows == 120_000
-    assert kilobytes < 120_000  # of 184 MB
+    assert taken(tmp_path / "a.parquet", 120_000) < 120_000  # of 184 MB
 
 
 @linux
@@ -61,15 +59,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, group_rows):
     with pa.parquet.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
         for _ in range(1_600_000 // group_rows):
             writer.write_table(table, row_group_size=group_rows)
-    rows, kilobytes = taken(tmp_path / "a.parquet")
-    assert rows == 1_600_000
-    assert kilobytes < 150_000  # of 256 MB
+    assert taken(tmp_path / "a.parquet", 1_600_000) < 150_000  # of 256 MB
 
 
-def test_a_line_that_never_ends_is_refused(tmp_path, monkeypatch):
+def test_a_line_that_never_ends_is_refused(tmp_path):
     (tmp_path / "a.svmlight").write_text("1 " + "1:1 " * (1 << 24))
     with pytest.raises(SourceError, match="a line of more than 64 MB"):
         open_source(tmp_path / "a.svmlight")
-    (tmp_path / "a.svmlight").write_text("1 " + "1:1 " * (1 << 19))
-    with pytest.raises(SourceError, match="unique"):
-        list(open_source(tmp_path / "a.svmlight"))
