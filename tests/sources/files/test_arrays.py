@@ -76,7 +76,6 @@ def test_a_virtual_dataset_without_its_file(tmp_path):
 
 PACKED = {
     "float": {"dtype": "f4", "_FillValue": -1e30},
-    "whole": {"dtype": "i4", "_FillValue": -1},
     "unsigned": {"dtype": "i1", "_FillValue": -1, "scale_factor": 0.5, "_Unsigned": "true"},
 }
 

@@ -97,10 +97,9 @@ def test_sparse_rows_come_by_the_thousand(tmp_path, kind):
 
 def test_rows_with_many_entries_come_in_smaller_blocks(tmp_path):
     dense = scipy.sparse.csr_array(np.ones((3000, 2000), dtype=np.float32))
-    path = write(tmp_path, "h5ad", anndata.AnnData(dense))
-    blocks = list(open_source(path))
-    assert max(block.nnz for block in blocks) <= 1 << 21
-    assert sum(block.nnz for block in blocks) == 6_000_000
+    entries = [block.nnz for block in open_source(write(tmp_path, "h5ad", anndata.AnnData(dense)))]
+    assert max(entries) <= 1 << 21
+    assert sum(entries) == 6_000_000
 
 
 def test_columns_are_converted_and_it_is_said_what_that_takes(tmp_path, kind):

@@ -54,23 +54,13 @@ def test_files_agree_on_width_and_base(tmp_path):
     assert [first, second] == [[[0, 1, 0, 0, 0]], [[1, 0, 0, 0, 2]]]
 
 
-def test_columns_beyond_the_largest_index_are_zero(tmp_path):
-    rows = rows_of(tmp_path / "a.svmlight", "1 1:5\n", columns=[3, 0])
-    assert rows == [[0, 5]]
+def test_columns_beyond_the_largest_index_are_zero_and_only_stored_entries_missing(tmp_path):
+    found = rows_of(tmp_path / "a.svmlight", "1 1:0 2:5\n1 2:-1\n", na=[0, -1], columns=[3, 0, 1])
+    np.testing.assert_array_equal(found, [[0, np.nan, 5], [0, 0, np.nan]])
 
 
-def test_lines_are_those_of_an_editor(tmp_path):
-    content = "# a note\n1 1:2\n\n0 2:1 # another\n1 1:2\n1 2:x\n"
-    with pytest.raises(SourceError, match="line 6: '1 2:x' is not label index:value"):
-        rows_of(tmp_path / "a.svmlight", content)
-
-
-def test_only_stored_entries_can_be_missing(tmp_path):
-    found = rows_of(tmp_path / "a.svmlight", "1 1:0 2:5\n1 2:-1\n", na=[0, -1])
-    np.testing.assert_array_equal(found, [[np.nan, 5], [0, np.nan]])
-
-
-def test_lines_after_very_many_empty_ones(tmp_path):
-    (tmp_path / "a.svmlight").write_text("1 1:1\n" + "\n" * (3 << 20) + "1 1:1\n1 x\n")
-    with pytest.raises(SourceError, match="line 3145731: '1 x' is not label"):
+@pytest.mark.parametrize("empty", [1, 3 << 20])
+def test_lines_are_those_of_an_editor(tmp_path, empty):
+    (tmp_path / "a.svmlight").write_text("# a note\n1 1:1\n" + "\n" * empty + "1 1:1 # one\n1 x\n")
+    with pytest.raises(SourceError, match=f"line {empty + 4}: '1 x' is not label"):
         list(open_source(tmp_path / "a.svmlight"))
