@@ -127,8 +127,9 @@ class ChunkTaker(State):
         """
         stop = start + length - self.buffer.count
         if self.stream.is_sparse and not isinstance(rows, np.ndarray):
-            most = rows.indptr[start] + self.most_entries - self.buffer.entries
-            stop = min(stop, int(np.searchsorted(rows.indptr, most)))
+            ends = rows.indptr[start : stop + 1]
+            most = ends[0] + self.most_entries - self.buffer.entries
+            stop = min(stop, start + int(np.searchsorted(ends, most)))
         return max(stop, start + 1)
 
     def _take_chunks(
